@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime, timedelta
 
+from node.core.clock_rule import Doubt
+
 
 class ManualClock:
     """A clock that moves only when told."""
+
+    doubt: Doubt | None = None
 
     def __init__(self, start: datetime | None = None) -> None:
         self._wall = start or datetime(2026, 1, 1, tzinfo=UTC)

@@ -14,6 +14,8 @@ from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+from node.core.clock_rule import Doubt
+
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
@@ -59,6 +61,8 @@ class SeededLoop(asyncio.SelectorEventLoop):
 
 class VirtualClock:
     """``Clock`` on the running loop's time."""
+
+    doubt: Doubt | None = None
 
     def __init__(self, loop: SeededLoop, rng: random.Random) -> None:
         self._loop = loop

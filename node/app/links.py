@@ -65,6 +65,10 @@ class Links:
         """Those that can be asked for any block."""
         return [link for link in self._links.values() if isinstance(link, HttpPeer)][:OTHERS_MAX]
 
+    def dated(self) -> Sequence[Callable[[], Awaitable[object]]]:
+        """Asks each peer that the operator has named for its newest checkpoint, which comes with a date."""
+        return [link.checkpoint for link in self.over_http() if not link.is_told]
+
     def forget_others(self, addresses: Sequence[str]) -> None:
         """Keep the links to these only."""
         self._links = {one: link for one, link in self._links.items() if one in addresses}

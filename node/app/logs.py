@@ -63,10 +63,8 @@ async def open_logs(
     ground: Ground,
     daemon: KuboBlockStore | None,
     scheduler: Scheduler,
-    is_clock_sure: Callable[[], bool] = lambda: True,
 ) -> Logs:
-    """What stands beside the decision log. ``is_clock_sure``: asked before an epoch ends by its age. Raises
-    ``CorruptState``, ``Unavailable``, ``Misconfigured``."""
+    """What stands beside the decision log. Raises ``CorruptState``, ``Unavailable``, ``Misconfigured``."""
     settings, data_dir, identity, clock = ground.settings, ground.data_dir, ground.identity, ground.clock
     stack, decisions = ground.stack, ground.decisions
     policy = await policy_of(settings)
@@ -132,7 +130,7 @@ async def open_logs(
         heads["decisions"] = lambda: blocks.head
         probes += await _follow(ground, decisions, policy, blocks)
         probes.append(await _anchored(ground, decisions, scheduler))
-        keeper = _keeper(ground, decisions, blocks, is_clock_sure)
+        keeper = _keeper(ground, decisions, blocks)
         probes.append(fact(keeper.health))
     if held(data_dir):
         probes.append(_after_restore(ground, publications, policy, scheduler))
@@ -147,9 +145,7 @@ async def _shrink(store: SqliteStore) -> None:
         await store.file.compact()
 
 
-def _keeper(
-    ground: Ground, decisions: DecisionLog, blocks: LogBlocks, is_clock_sure: Callable[[], bool]
-) -> EpochKeeper:
+def _keeper(ground: Ground, decisions: DecisionLog, blocks: LogBlocks) -> EpochKeeper:
     """Of the decision log's epochs. Raises ``Misconfigured``."""
     own, log, disk = ground.settings.archive, ground.settings.log, ground.settings.disk
     return EpochKeeper(
@@ -159,7 +155,7 @@ def _keeper(
         Bounds(log.epoch_bytes, log.epoch_days, own.epochs_here, disk.log_bytes, disk.cold_bytes),
         archives_of(own)(own.to) if own.to else None,
         followed=lambda: blocks.epoch,
-        is_clock_sure=is_clock_sure,
+        is_clock_sure=lambda: ground.clock.doubt is None,
     )
 
 

@@ -27,6 +27,7 @@ from node.api.logs import Away
 from node.api.peers import Peering
 from node.app import door
 from node.app.backup import TICK_S
+from node.app.clock import Watch
 from node.app.disk import watch_disk
 from node.app.engines import daemon_probe, mirror_of, not_configured, stop_mirror, warm
 from node.app.guard import MARK_EVERY_S, open_guard
@@ -46,6 +47,7 @@ from node.core.clock import Clock, SystemClock
 from node.core.errors import NodeError
 from node.core.model import Check
 from node.core.scheduler import Scheduler
+from node.core.settings import Clock as ClockSettings
 from node.core.settings import Log, Models, Settings
 from node.ipfs.mirror import Mirror
 from node.peers.store.sqlite import SqlitePeerStore
@@ -105,6 +107,7 @@ async def throwaway(settings: Settings, clock: Clock) -> AsyncIterator[Running]:
         ipfs=replace(settings.ipfs, kubo_url=""),
         cache=replace(settings.cache, shadow=False, audit_share=0.0),
         log=Log(durability=MEMORY),
+        clock=ClockSettings(jump_s=0),  # recorded traffic brings its own times
     )
     try:
         async with running(rehearsal, clock) as node:
@@ -113,9 +116,9 @@ async def throwaway(settings: Settings, clock: Clock) -> AsyncIterator[Running]:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
-async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Running:
-    ground = await open_ground(settings, clock, stack)
-    data_dir, store = ground.data_dir, ground.store
+async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Running:
+    ground = await open_ground(settings, wall, stack)
+    clock, data_dir, store = ground.clock, ground.data_dir, ground.store
     guard = await open_guard(ground)
     for certificate in ground.identity.certificates():
         await store.records.add(certificate)
@@ -143,7 +146,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     eraser = await _eraser(ground, memory, ipfs, peer_store, portable)
     uses = UseTally(store.records, clock)
     stack.push_async_callback(uses.flush)
-    scheduler = Scheduler()
+    scheduler = Scheduler(wall)
     _schedule(scheduler, ground, memory, portable, eraser, uses)
     scheduler.every(MARK_EVERY_S, "mark_store", guard.mark)
     logs = await open_logs(ground, daemon, scheduler)
@@ -159,7 +162,11 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     listeners.append(peers.publisher.changed)
     scheduler.start()
     stack.callback(scheduler.stop)
+    watch = Watch(clock, data_dir, ground.metrics, lambda: [*ground.time_sources, *links.dated()])
+    stack.push_async_callback(watch.close)
+    watch.start()
     probes = (
+        fact(clock.health),
         fact(lambda: walk.reader_check),
         daemon_probe(mirror),
         memory.reference.probe,

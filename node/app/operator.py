@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
+from node.app.clock import accept
 from node.app.guard import guard_of
 from node.app.ipfs import Ipfs, open_ipfs
 from node.app.links import Links
@@ -32,9 +33,9 @@ from node.store.retention.erasure import Erasure
 async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
     """The operator's desk of a data directory that no node uses now. Vectors are made at the next start.
     Raises ``Misconfigured`` where a node does use it, ``CorruptState``, ``Unavailable``."""
-    clock = SystemClock()
     async with AsyncExitStack() as stack:
-        ground = await open_ground(settings, clock, stack)
+        ground = await open_ground(settings, SystemClock(), stack)
+        clock = ground.clock
         semantics = LaterSemantics()
         ipfs = await open_ipfs(ground, None)
         kept = await open_kept(ground, semantics, None)
@@ -79,4 +80,5 @@ def operator_desk(
         reach,
         peers,
         ground.data_dir,
+        lambda: accept(clock, ground.data_dir, ground.recorder, VERSION),
     )

@@ -101,11 +101,12 @@ class OperatorDesk:
     reach: Reach
     peers: PeerDesk
     folder: Path
+    accept_clock: Callable[[], Awaitable[dict[str, Any]]]
 
     async def do(self, what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         """``import``, ``export``, ``export_car``, ``name``, ``invalidate``, ``erase``, ``backup``,
-        ``rotate``, ``accept_loss`` or one of ``PeerDesk.commands``. Raises ``BadInput``, ``NotFound``,
-        ``Rejected``, ``Unavailable``, ``Misconfigured``."""
+        ``rotate``, ``accept_loss``, ``accept_clock`` or one of ``PeerDesk.commands``. Raises ``BadInput``,
+        ``NotFound``, ``Rejected``, ``Unavailable``, ``Misconfigured``."""
         commands: dict[str, Command] = {
             "import": self.take,
             "export": self.page,
@@ -116,6 +117,7 @@ class OperatorDesk:
             "accept_loss": partial(_accept_loss, self.folder),
             "erase": self.erase,
             "backup": self.backups.do,
+            "accept_clock": lambda _asked: self.accept_clock(),
             **self.peers.commands(),
         }
         if what not in commands:

@@ -15,6 +15,7 @@ import aiohttp
 
 from adapters import registry
 from node import __version__
+from node.app.clock import Ask, ask_all, dates, open_clock, sources
 from node.app.data_files import STATE_FILE, renewed
 from node.app.restored import held
 from node.audit.decisions.log import DecisionLog
@@ -27,6 +28,7 @@ from node.audit.tlog.policy import WitnessPolicy
 from node.audit.witnesses.cosigning import load_policy
 from node.cache.keys import keyword_key
 from node.core.clock import Clock
+from node.core.clock_guard import GuardedClock
 from node.core.errors import Misconfigured
 from node.core.files import own_directory
 from node.core.identity import Identity
@@ -55,10 +57,10 @@ Probe: TypeAlias = Callable[[], Awaitable[Check]]
 @dataclass(frozen=True, slots=True)
 class Ground:
     """What a node and a command without a node both stand on. ``stack`` leaves what was opened on it in
-    reverse order."""
+    reverse order. ``time_sources``: asked for the date alone."""
 
     settings: Settings
-    clock: Clock
+    clock: GuardedClock
     stack: AsyncExitStack
     data_dir: Path
     identity: Identity
@@ -68,6 +70,7 @@ class Ground:
     http: aiohttp.ClientSession
     state: StateStore
     metrics: Metrics
+    time_sources: Sequence[Ask]
     is_state_renewed: bool = False
     """The state file was damaged, and has only those rows that were whole."""
 
@@ -83,13 +86,18 @@ class Ground:
         return Recorder(self.decisions, self.metrics.unlogged, refuses=refuses)
 
 
-async def open_ground(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Ground:
-    """Lock the data directory and open identity, records, log, adapters and state."""
+async def open_ground(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Ground:
+    """Lock the data directory and open clock, identity, records, log, adapters and state."""
     data_dir = Path(settings.data_dir)
     await asyncio.to_thread(own_directory, data_dir, 0o700 | _reach(settings.export_mode))
     stack.enter_context(DataLock.acquire(data_dir))
     if (data_dir / STAGING).exists():
         raise Misconfigured(f"a restore into {data_dir} was cut short: run it again, with --replace")
+    clock = await open_clock(settings, wall, data_dir)
+    http = await stack.enter_async_context(http_session(settings, dates(clock)))
+    asks = sources(settings, http, clock)
+    await ask_all(asks)  # before anything is signed
+    clock.look()
     identity = await asyncio.to_thread(Identity.load_or_create, data_dir / "keys", clock.now())
     store = await SqliteStore.open(
         data_dir / "blocks.sqlite", own_issuer=identity.root, keyword_key=keyword_key
@@ -99,7 +107,6 @@ async def open_ground(settings: Settings, clock: Clock, stack: AsyncExitStack) -
     await asyncio.to_thread(own_directory, log_dir)
     decisions = await open_decisions(settings, data_dir, log_dir, identity, clock)
     stack.push_async_callback(decisions.close)
-    http = await stack.enter_async_context(http_session(settings))
     adapters = list(registry.build(settings.adapters, clock, http))
     for adapter in adapters:
         stack.push_async_callback(adapter.close)
@@ -109,7 +116,7 @@ async def open_ground(settings: Settings, clock: Clock, stack: AsyncExitStack) -
     stack.push_async_callback(state.close)
     metrics = Metrics(ADMISSION_REASONS, PEER_TIERS)
     ground = Ground(
-        settings, clock, stack, data_dir, identity, store, decisions, adapters, http, state, metrics
+        settings, clock, stack, data_dir, identity, store, decisions, adapters, http, state, metrics, asks
     )
     return replace(ground, is_state_renewed=is_renewed)
 
@@ -197,14 +204,15 @@ def _reach(export_mode: str) -> int:
     return (int(export_mode, 8) & 0o044) >> 2
 
 
-def http_session(settings: Settings) -> aiohttp.ClientSession:
+def http_session(settings: Settings, *traces: aiohttp.TraceConfig) -> aiohttp.ClientSession:
     """The one session for outside sources: no cookies, no proxies from the environment, no decompression
-    that nobody bounds, few connections to one host."""
+    that nobody bounds, few connections to one host. ``traces`` hear of each answer."""
     contact = f" (+{settings.adapters.contact})" if settings.adapters.contact else ""
     return aiohttp.ClientSession(
         auto_decompress=False,
         trust_env=False,
         cookie_jar=aiohttp.DummyCookieJar(),
+        trace_configs=list(traces),
         connector=aiohttp.TCPConnector(limit=64, limit_per_host=8),
         headers={"User-Agent": f"neuroswarm/{__version__}{contact}"},
     )

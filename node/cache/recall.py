@@ -26,6 +26,7 @@ from node.cache.matching.neighbours import SIZE_MAX
 from node.cache.peer_crowd import BEHIND_A_CROWD, is_crowded, thinned
 from node.cache.refuted import NothingRefuted, Refuted, Said
 from node.core.clock import Clock
+from node.core.clock_rule import Doubt
 from node.core.ipld.cid import Cid
 from node.core.model import CLAIM, HitInfo, Kind, Query, Route
 from node.core.normalise import normalise, query_hash
@@ -85,6 +86,8 @@ class _Met:
     route: Route
     refuted: Refuted
     exact_source: bool
+    now: datetime
+    doubt: Doubt | None
     embedded: Embedded | None = None
     by_cid: dict[str, StoredRecord] = field(default_factory=dict)
     candidates: list[Candidate] = field(default_factory=list)
@@ -112,14 +115,19 @@ class _Met:
         if self.refuted.knows(_said(self.query, stored, record, self.embedded)):
             return  # the same was called invalid, whoever says it
         self.by_cid[cid] = stored
+        created, ends = record.timestamp, beside.ends(record, stored.origin, stored.kept)
+        if not is_a_peer_s_word(stored):
+            created = min(created, self.now)  # our clock was set back since; it is ours all the same
+        if self.doubt is not None and self.doubt.outdates(record.timestamp, ends):
+            ends = self.doubt.since  # how long that is ago, nobody knows
         candidate = Candidate(
             cid,
             record.query,
             similarity,
             tier,
             confidence=beside.confidence(record, stored.origin, stored.kept),
-            created=record.timestamp,
-            expires=beside.ends(record, stored.origin, stored.kept),
+            created=created,
+            expires=ends,
             check_text=check,
             answer=normalise(record.answer),
             gate_similarity=gate_similarity,
@@ -191,8 +199,9 @@ class Recaller:
             deterministic=deterministic,
             u_floor=self._u_floor,
         )
-        now = self._clock.now()
-        met = _Met(query, route, self._refuted, exact_source=_has_exact_source(route) and not clients_too)
+        now, doubt = self._clock.now(), self._clock.doubt
+        is_exact = _has_exact_source(route) and not clients_too
+        met = _Met(query, route, self._refuted, exact_source=is_exact, now=now, doubt=doubt)
 
         def chosen(candidates: Sequence[Candidate]) -> Choice:
             return choose(query.text, candidates, policy, now=now, max_age_s=query.max_age_s)

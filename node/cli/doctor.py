@@ -202,12 +202,23 @@ def _accept_loss(args: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
+def _accept_clock(args: argparse.Namespace, settings: Settings) -> int:
+    """The operator's word that the wall clock is right."""
+    with desk(settings) as do:
+        done = do("accept_clock", {})
+    against = f"although {done['against']}" if done["against"] else "which nothing speaks against"
+    tell(args, done, [f"the clock of this machine is believed, {against}; by it, it is {done['time']}"])
+    return 0
+
+
 def doctor(args: argparse.Namespace, settings: Settings) -> int:
-    """Look, and tell; or mend."""
+    """Look, and tell; or mend, or take the operator's word."""
     if args.fix or args.sources:
         return _fix(args, settings)
     if args.accept_loss:
         return _accept_loss(args, settings)
+    if args.accept_clock:
+        return _accept_clock(args, settings)
     rows = _look(settings, base(args, settings))
     if args.all:
         lines = [f"{MARK.get(row.status, row.status)}  {row.name:<22} {row.text}" for row in rows]

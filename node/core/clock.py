@@ -9,12 +9,20 @@ import secrets
 import time
 from collections import deque
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Protocol
+
+from node.core.clock_rule import Doubt
 
 
 class Clock(Protocol):
     """Time as the node sees it. All methods are cheap and may be called from any thread but
     ``sleep``, which belongs to the event loop and may be cancelled."""
+
+    @property
+    def doubt(self) -> Doubt | None:
+        """Why the wall clock is not believed now; nothing is expired or signed meanwhile."""
+        ...
 
     def now(self) -> datetime:
         """Wall-clock time, aware, UTC."""
@@ -34,7 +42,9 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The real thing."""
+    """The real thing, which believes itself: ``clock_guard`` does not."""
+
+    doubt: Doubt | None = None
 
     def now(self) -> datetime:
         return datetime.now(UTC)
@@ -47,6 +57,25 @@ class SystemClock:
 
     def random(self) -> float:
         return random.random()  # noqa: S311 - jitter only
+
+
+_TELLS_SLEEP = hasattr(time, "CLOCK_BOOTTIME")
+
+
+def suspended_s() -> float:
+    """Seconds that this machine has slept since it was started, where the system tells (Linux), else 0. They
+    are missing from ``monotonic``."""
+    if not _TELLS_SLEEP:
+        return 0.0
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)
+
+
+def boot_id() -> str:
+    """Names the present start of this machine; empty where the system does not. Blocking."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 async def pause(clock: Clock, seconds: float, until: asyncio.Event) -> None:

@@ -24,6 +24,8 @@ _log = logging.getLogger("neuroswarm.follower")
 BACKOFF_FIRST_S = 1.0
 BACKOFF_MAX_S = 120.0
 CANCEL_TIMEOUT_S = 1.0
+DOUBT_LOOK_S = 1.0
+"""How soon whoever waits for the clock to be believed looks again."""
 
 
 @dataclass(frozen=True, slots=True)

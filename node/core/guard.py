@@ -174,8 +174,9 @@ class Guard:
         entry = self._cache.get(key)
         if entry is None:
             return None
-        age = self._clock.monotonic() - entry.fetched
-        is_stale = age >= entry.ttl_s
+        age, doubt = self._clock.monotonic() - entry.fetched, self._clock.doubt
+        # What was fetched before a doubt about the clock may be older than the seconds that were counted.
+        is_stale = age >= entry.ttl_s or (doubt is not None and entry.fetched < doubt.since_s)
         if age > entry.ttl_s + self._limits.stale_for_s:
             del self._cache[key]
             return None

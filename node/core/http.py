@@ -42,9 +42,11 @@ async def request(
     data: Any = None,
     connect_s: float | None = None,
     server_name: str | None = None,
+    peer: str | None = None,
 ) -> aiohttp.ClientResponse:
     """The head of an answer; a context manager that ends the exchange. Use it inside ``translated``, which
-    says what is raised. ``server_name``: the host that a certificate must name, where ``url`` does not."""
+    says what is raised. ``server_name``: the host that a certificate must name, where ``url`` does not.
+    ``peer``: the peer that is asked, empty for one that the operator has not named; None: it is no peer."""
     return await http.request(
         method,
         url,
@@ -55,6 +57,7 @@ async def request(
         auto_decompress=False,
         timeout=aiohttp.ClientTimeout(total=None, connect=connect_s),
         server_hostname=server_name,
+        trace_request_ctx=peer,
     )
 
 

@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
+from apscheduler.triggers.interval import IntervalTrigger
 
+from node.core.clock import Clock
 from node.core.errors import NodeError
 
 log = logging.getLogger("neuroswarm.jobs")
 
 Job = Callable[[], Awaitable[object]]
 
+LOOK_S = 30.0
+"""How often the wall clock is compared with the monotonic one."""
+JUMP_S = 15.0
+
 
 class Scheduler:
-    """Runs jobs at intervals, never one beside itself, a late run once."""
+    """Runs jobs at intervals, never one beside itself, a late run once. The library goes by the wall clock:
+    where that jumps, each job begins an interval anew, so that none waits until the jump is made up for.
+    ``wall``: the machine's clock, whatever else speaks against it."""
 
-    def __init__(self) -> None:
+    def __init__(self, wall: Clock) -> None:
+        self._wall = wall
         self._scheduler = AsyncIOScheduler(timezone="UTC")
+        self._watching: asyncio.Task[None] | None = None
 
     def every(self, seconds: int, name: str, job: Job) -> None:
         """Register a job; the first run comes after one interval, with some jitter."""
-
         self._scheduler.add_job(
             _guarded(name, job),
             "interval",
@@ -41,11 +52,39 @@ class Scheduler:
     def start(self) -> None:
         """Begin; needs a running event loop."""
         self._scheduler.start()
+        self._watching = asyncio.create_task(self._watch(), name="scheduler: wall clock")
 
     def stop(self) -> None:
-        """No further run begins; one under way ends with the loop's tasks."""
+        """No further run begins; one under way ends with the loop's tasks. Idempotent."""
+        if self._watching is not None:
+            self._watching.cancel()
         if self._scheduler.running:
             self._scheduler.shutdown(wait=False)
+
+    def due_in(self, name: str) -> timedelta:
+        """How long until a job runs next, by the wall clock. Raises ``KeyError``: no such job."""
+        job = self._scheduler.get_job(name)
+        if job is None:
+            raise KeyError(name)
+        due: timedelta = job.next_run_time - self._wall.now()
+        return due
+
+    async def _watch(self) -> None:
+        apart = self._apart()
+        while True:
+            await self._wall.sleep(LOOK_S)
+            before, apart = apart, self._apart()
+            if abs(apart - before) > JUMP_S:
+                self._begin_anew()
+
+    def _apart(self) -> float:
+        return self._wall.now().timestamp() - self._wall.monotonic()
+
+    def _begin_anew(self) -> None:
+        now = self._wall.now()
+        for job in self._scheduler.get_jobs():
+            if isinstance(job.trigger, IntervalTrigger):
+                job.modify(next_run_time=now + job.trigger.interval)
 
 
 def _guarded(name: str, job: Job) -> Job:

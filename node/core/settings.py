@@ -279,6 +279,15 @@ class Backup:
 
 
 @dataclass(frozen=True, slots=True)
+class Clock:
+    """When the wall clock is not believed. ``jump_s``: a jump longer than this; 0 believes it always.
+    ``sources``: https addresses whose dates are asked for; none by default."""
+
+    jump_s: float = _between(0, 300.0, 86_400)
+    sources: tuple[str, ...] = _url(())
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """The whole tree."""
 
@@ -300,6 +309,7 @@ class Settings:
     disk: Disk = Disk()
     erasure: Erasure = Erasure()
     backup: Backup = Backup()
+    clock: Clock = Clock()
 
 
 _Node = TypeVar("_Node")
@@ -429,6 +439,12 @@ def _check(settings: Settings) -> None:
         ) from exc
     if any(not char.isprintable() for char in settings.adapters.contact):
         raise Misconfigured("setting adapters.contact must be one line of printable text")
+    for url in settings.clock.sources:
+        if not url.startswith("https://"):
+            raise Misconfigured(
+                f"setting clock.sources must be https addresses, not {url[:80]!r}: anybody on the way could "
+                "change the date of another"
+            )
     for url in settings.adapters.news.feeds:
         if url != "none":
             _check_url("adapters.news.feeds", url)

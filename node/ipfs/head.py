@@ -33,7 +33,7 @@ from node.core import state_file
 from node.core.clock import Clock
 from node.core.errors import CorruptState, NodeError, NotFound, Rejected
 from node.core.files import put
-from node.core.follower import Follower, Rest
+from node.core.follower import DOUBT_LOOK_S, Follower, Rest
 from node.core.ipld import ipns
 from node.core.ipld.cid import Cid
 from node.core.ipld.ipns import RECORD_BYTES_MAX, IpnsName, IpnsRecord
@@ -251,6 +251,8 @@ class Head:
         problem: NodeError | None = None
         if not self._is_loaded:
             await self._load()
+        if self._clock.doubt is not None:  # a record that is signed now could stand in the way for long
+            return Rest(DOUBT_LOOK_S, is_deaf=True)
         self._is_hinted |= self._linked != self._content.log_heads()
         if self._follower.is_stopping or (self._is_hinted and self._clock.monotonic() >= self._due_at):
             self._is_hinted = False

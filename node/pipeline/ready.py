@@ -18,6 +18,7 @@ from node.audit.decisions.seal import Form
 from node.cache.keys import keyword_key
 from node.cache.lookup import EXACT, SEMANTIC, SLOT
 from node.cache.recall import Recall, Recalled, is_a_peer_s_word
+from node.core.clock_rule import Doubt
 from node.core.errors import Rejected
 from node.core.ipld.cid import Cid
 from node.core.model import Answer, Caller, DecisionRef, Query, Step
@@ -99,12 +100,14 @@ class ReadyHits:
         self._by: dict[str, set[Hashable]] = {}
         self._attempts: set[Attempt] = set()
 
-    def find(self, text: str, caller: Caller, zone: tzinfo, now: datetime) -> Ready | None:
+    def find(
+        self, text: str, caller: Caller, zone: tzinfo, now: datetime, doubt: Doubt | None = None
+    ) -> Ready | None:
         key = (text, caller, zone)
         found = self._ready.get(key)
         if found is None:
             return None
-        if not found.made <= now < found.until:
+        if not found.made <= now < found.until or (doubt is not None and found.made < doubt.since):
             self._drop(key)
             return None
         self._ready.move_to_end(key)

@@ -142,7 +142,7 @@ class Pipeline:
         not changed since, or what it will come from once the log has it; None where a walk has to find it.
         Raises as ``answer`` does."""
         now = self._clock.now()
-        ready = self._ready.find(text, caller, zone, now)
+        ready = self._ready.find(text, caller, zone, now, self._clock.doubt)
         if ready is None:
             return None
         again = Again(ready, request, now, ready.age_s(now), None)

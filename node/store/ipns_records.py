@@ -146,7 +146,8 @@ class Names(FileStore):
         """Room for one more name of a stranger. Raises ``Unavailable``."""
         if _strangers(connection) < self._names_max:
             return
-        connection.execute("DELETE FROM name WHERE NOT own AND validity <= ?", (time_us(now),))
+        if self.clock.doubt is None:
+            connection.execute("DELETE FROM name WHERE NOT own AND validity <= ?", (time_us(now),))
         if _strangers(connection) >= self._names_max:
             raise Unavailable(
                 f"{self._names_max} names are kept here already and none has expired; give the record to "

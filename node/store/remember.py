@@ -201,10 +201,11 @@ class Rememberer:
         return replace(memory, scope=SCOPE_SHARED)
 
     async def _store(self, memory: Memory) -> Remembered:
-        now = self._clock.now()
+        now, doubt = self._clock.now(), self._clock.doubt
         rivals = await self._rivals(memory)
         for rival in rivals:
-            if _same_answer(rival, memory, now):
+            is_old = doubt is not None and doubt.outdates(rival.record.timestamp, rival.record.expires)
+            if _same_answer(rival, memory, now) and not is_old:
                 return Remembered("known", "the same answer is already stored", memory, rival)
         embedded = memory.vector
         if embedded is None and memory.embed == "now":

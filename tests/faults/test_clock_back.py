@@ -1,5 +1,7 @@
-"""The wall clock of a running node is set back by a day, forward by a year, and right again: its name stays
-found and never goes back, what it publishes follows, and nobody waits for a time that does not come."""
+"""The wall clock of a running node is set back by a day, forward by a year, and right again, and the operator
+says each time that it is to be believed: its name stays found and never goes back, what it publishes follows,
+and nobody waits for a time that does not come. (What becomes of a jump that nobody has confirmed:
+``test_clock_jump``.)"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ import pytest
 
 from node.core.ipld.ipns import IpnsName, IpnsRecord
 from node.ipfs.head import EVERY_S, LIFETIME, RENEW_EVERY, SLACK
-from tests.faults.node_kit import Client, Jumping, eventually, start
+from tests.faults.node_kit import Client, Jumping, environ_of, eventually, start, typed
 from tests.journeys.test_names import PUBLIC, RECORD, fetch_car, own_name, path_of, record_of
 from tests.log_kit import verified
 from tests.name_owner import Owner
@@ -57,6 +59,12 @@ async def published(node: Client, clock: Jumping, name: IpnsName, question: str)
     raise AssertionError(f"the name does not lead to the newest answer: {seen}")
 
 
+async def accept(node: Client) -> None:
+    """The operator's word, if it is needed."""
+    done = await typed(environ_of(node.folder), "doctor", "--accept-clock")
+    assert done.returncode == 0, done.stderr
+
+
 async def check_works(node: Client, session: str, number: int) -> None:
     """Questions, follow-ups, stores, feedback: none of them waits for another time."""
     assert f"{number + 4}" in (await node.ask(f"What is {number}+4?", session_id=session))["answer"]
@@ -84,6 +92,7 @@ async def test_the_wall_clock_jumps_back_and_forth(tmp_path: Path) -> None:
                 assert response.status == 200
             for number, (what, by) in enumerate(JUMPS):
                 clock.set_by(**by)
+                await accept(node)
                 await check_works(node, "sessionsession", number)
                 reply = await node.ask("price of bitcoin")
                 assert reply["source"]["id"] == "coingecko", what
@@ -115,6 +124,7 @@ async def test_a_start_with_another_time_than_at_the_stop(tmp_path: Path, by: di
         first = await published(node, clock, name, "What is a hull?")
     clock.set_by(**by)
     async with start(tmp_path, clock=clock, **PUBLIC) as node:
+        await accept(node)
         path = f"/ipns/{name.text}?format=ipns-record"
         await eventually(lambda: node.get(path), lambda found: found[0] == 200)
         second = await published(node, clock, name, "What is a mast?")
@@ -122,6 +132,7 @@ async def test_a_start_with_another_time_than_at_the_stop(tmp_path: Path, by: di
         await check_works(node, "sessionsession", 1)
     clock.set_by(days=-by["days"])
     async with start(tmp_path, clock=clock, **PUBLIC) as node:
+        await accept(node)
         third = await published(node, clock, name, "What is a boom?")
         assert third.sequence > second.sequence
         await check_works(node, "sessionsession", 2)

@@ -183,7 +183,8 @@ def policy_entry(
     - chain_closed: an older log lies beside this one, the file with this SHA-256 and length;
     - peer_standing: ``peer`` has another level or trust group from here on, which decides whose answers are
       served; peer_followed, peer_unfollowed: its address is polled, or is no more; peer_dropped: it is not
-      listened to any more, for ``reason``. The address is a commitment.
+      listened to any more, for ``reason``. The address is a commitment;
+    - clock_accepted: the operator has said that the wall clock is right, against what spoke for another time.
     """
     private = {} if peer is None or peer.address is None else {"address": peer.address}
     entry: dict[str, Json] = {

@@ -139,8 +139,8 @@ class DecisionLog:
     async def renew_signers(self) -> None:
         tile_log = self._shards.open_now().tile_log
         await tile_log.set_signers(self._shards.signers(tile_log.origin))
-        if tile_log.is_held:
-            raise Unavailable("no checkpoint is signed before witnesses were asked; try again then")
+        if tile_log.unsigned:
+            raise Unavailable(f"{tile_log.unsigned}; try again then")
 
     def size(self) -> int:
         return self.tile_log.size()

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from node.audit.decisions.entry import key_entry
 from node.core.clock import Clock
-from node.core.errors import BadInput, NodeError
+from node.core.errors import BadInput, NodeError, Unavailable
 from node.core.identity import Identity
 from node.core.key_ring import Rotation
 from node.core.ports import Appended, AuditLog, RecordStore
@@ -73,6 +73,8 @@ class KeyRotation:
             return await self._rotate(use, drop_old)
 
     async def _rotate(self, use: str, drop_old: bool) -> Rotated:
+        if self._clock.doubt is not None:
+            raise Unavailable("no key is certified while the clock is in doubt; try again then")
         identity = self._identity
         old_vkey = self._vkey(use)
         rotation = await asyncio.to_thread(identity.next_key, use, self._clock.now(), drop_old=drop_old)

@@ -157,7 +157,7 @@ class Shards:
         checkpoints are held back, so that it cannot be closed. Raises ``NodeError``; then the next append,
         or the next call, goes on with it."""
         tile_log = self.open_now().tile_log
-        if tile_log.is_held or tile_log.suspended:
+        if tile_log.unsigned:
             return False
         if not self._has_last_leaf:
             await tile_log.publish()  # so that appends wait for little
@@ -206,7 +206,7 @@ class Shards:
         try:
             await self._check_newest()
             await self._begin(turn)
-            if self._has_last_leaf and not self.now.tile_log.is_held:
+            if self._has_last_leaf and not self.now.tile_log.unsigned:
                 await self._turn_over()
         except BaseException:
             self.now.keys.close()
@@ -236,7 +236,7 @@ class Shards:
         be closed: it grows on."""
         if self._taken < self.terms.shard_entries - 1:
             return False
-        return not (shard.tile_log.is_held or shard.tile_log.suspended)
+        return not shard.tile_log.unsigned
 
     def _landed(self, size_bytes: int, appending: asyncio.Future[int]) -> None:
         self._in_flight.discard(appending)

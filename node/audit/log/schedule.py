@@ -26,6 +26,8 @@ SPACING_S = 0.02
 """Between two publications, where somebody waits for one: a verbose reply costs little more than the disk."""
 RETRY_S = 0.25
 RETRY_MAX_S = 30.0
+DOUBT_LOOK_S = 0.5
+"""How often it is looked whether the clock is believed again, which nobody tells this thread."""
 _log = logging.getLogger("neuroswarm.log")
 
 
@@ -126,11 +128,11 @@ class Schedule:
     # --- on the thread ---
 
     def publish(self) -> Published | None:
-        """Try now; None while nothing may be signed.
+        """Try now; None while nothing may be signed: also while the clock is in doubt.
 
         Raises ``OSError`` and ``CorruptState``, after saying so.
         """
-        if self.is_held or self.suspended:
+        if not self._may_sign():
             return None
         with self._changed:
             entries, self._waiting = self._waiting, []
@@ -224,7 +226,8 @@ class Schedule:
         with self._changed:
             self._changed.wait_for(self._is_interrupted, rest)
             self._changed.wait_for(self._is_urgent, max(0.0, spacing - rest))
-            self._changed.wait_for(lambda: self._is_interrupted() or self._has_work())
+            while not (self._is_interrupted() or self._has_work()):
+                self._changed.wait(None if self._clock.doubt is None else DOUBT_LOOK_S)
             if not self._failures:
                 left = max(0.0, self._every_s - max(spacing, rest))
                 self._changed.wait_for(lambda: self._is_urgent() or self._is_soon, left)
@@ -237,4 +240,7 @@ class Schedule:
         return self._is_interrupted() or len(self._waiting) >= self._at_entries
 
     def _has_work(self) -> bool:
-        return not self.is_held and not self.suspended and (bool(self._waiting) or self.publisher.is_behind())
+        return self._may_sign() and (bool(self._waiting) or self.publisher.is_behind())
+
+    def _may_sign(self) -> bool:
+        return not self.is_held and not self.suspended and self._clock.doubt is None

@@ -4,8 +4,8 @@ Promises:
 1. ``append`` returns the entry's index once it is in the journal, synced (``is_behind``: at once, and the
    entry is synced within some 50 ms). Appends that wait at the same time share one sync; each index is given
    once.
-2. Entries are under a checkpoint soon after (``Pace``), whatever the clock
-   says.
+2. Entries are under a checkpoint soon after (``Pace``); while the clock is in doubt nothing is signed and
+   they wait in the journal.
 3. Two checkpoints of one log never disagree, over crashes, failing disks, clock jumps and restored folders:
    where that cannot be known nothing is signed and nothing appended (``suspended`` says why).
 4. A failing disk loses nothing that was acknowledged. What cannot be published waits, bounded; then, and when
@@ -200,6 +200,15 @@ class TileLog:
         """Whether checkpoints wait for ``release``."""
         return self._is_held
 
+    @property
+    def unsigned(self) -> str:
+        """Why no checkpoint is signed now though the disk may be well, or ""."""
+        if self._suspended:
+            return self._suspended
+        if self._is_held:
+            return "no checkpoint is signed before witnesses were asked"
+        return "" if self._clock.doubt is None else "no checkpoint is signed while the clock is in doubt"
+
     def size(self) -> int:
         """Entries that have been acknowledged."""
         return self._size
@@ -232,12 +241,12 @@ class TileLog:
     async def publish(self) -> Published:
         """All that was acknowledged before this call is under a durable checkpoint when it returns.
 
-        Raises ``Unavailable`` (held, suspended, closed, the disk).
+        Raises ``Unavailable`` (held, suspended, the clock, closed, the disk).
         """
         await self.wait_durable(self._size - 1)
         published = await self._on_thread(self._schedule.publish)
         if published is None:
-            raise Unavailable(self._suspended or "no checkpoint is signed before witnesses were asked")
+            raise Unavailable(self.unsigned or "no checkpoint was signed; try again")
         return published
 
     async def wait_durable(self, index: int) -> None:
@@ -259,11 +268,11 @@ class TileLog:
         """A durable checkpoint that covers the entry, asked for early.
 
         None if there is none in time, and at once where none can be expected: the log is held, suspended or
-        closed, or its last try to write has failed.
+        closed, the clock is in doubt, or its last try to write has failed.
         """
         if self._published is not None and self._published.size > index:
             return self._published
-        is_stuck = self._is_held or self._suspended or self._closed or self._publish_problem
+        is_stuck = self.unsigned or self._closed or self._publish_problem
         if index >= self._size or is_stuck or (self._problem and index >= self._durable):
             return None
         waiter = self._when_published.add(index + 1)
@@ -321,8 +330,8 @@ class TileLog:
             status, output = "fail", self._publish_problem or "too many entries wait for a checkpoint"
         elif self._publish_problem:
             status, output = "warn", f"{self._publish_problem}; entries are safe in the journal"
-        elif self._is_held:
-            status, output = "warn", "no checkpoint is signed before witnesses were asked"
+        elif unsigned := self.unsigned:
+            status, output = "warn", f"{unsigned}; entries are safe in the journal"
         return Check("log", status, output, self._since, self._size, "entries")
 
     async def close(self) -> None:

@@ -265,6 +265,8 @@ class Witness:
 
     def _cosign(self, origin: str, opened: Opened, held: _Held | None) -> Verdict:
         """Sign, make durable, and only then answer."""
+        if self._clock.doubt is not None:
+            raise Unavailable("this witness's clock is in doubt, so nothing is cosigned; try again later")
         now_s = int(self._clock.now().timestamp())
         time_s = now_s if held is None else max(now_s, held.time_s)
         ours = self._signatures(opened.note.text, time_s)

@@ -410,9 +410,9 @@ class Admitter:
             await self.retier(root)
 
     async def sweep(self) -> int:
-        """Let go of what has ended here; how many."""
+        """Let go of what has ended here; how many. Nothing while the clock is in doubt."""
         swept = 0
-        while page := await self._store.ended(self._clock.now(), limit=_PAGE):
+        while self._clock.doubt is None and (page := await self._store.ended(self._clock.now(), limit=_PAGE)):
             for cid in page:
                 async with self._deciding:
                     self._changes += 1

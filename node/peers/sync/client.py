@@ -270,7 +270,9 @@ class HttpPeer:
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None
     ) -> aiohttp.ClientResponse:
         if self._way is None:
-            return await http.request(self._http, method, self.address + path, headers=headers, data=body)
+            return await http.request(
+                self._http, method, self.address + path, headers=headers, data=body, peer=self.address
+            )
         places = await self._way.places()
         ask = functools.partial(
             http.request,
@@ -279,6 +281,7 @@ class HttpPeer:
             headers={**headers, **self._way.headers},
             data=body,
             server_name=self._way.server_name,
+            peer="",
         )
         for place in places[:-1]:
             with contextlib.suppress(aiohttp.ClientConnectorError):

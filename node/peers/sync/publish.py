@@ -39,7 +39,7 @@ from node.core import state_file
 from node.core.clock import Clock
 from node.core.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable
 from node.core.files import put
-from node.core.follower import Follower, Rest
+from node.core.follower import DOUBT_LOOK_S, Follower, Rest
 from node.core.ipld.cid import DAG_CBOR, Cid
 from node.core.model import SCOPE_PUBLIC, Check
 from node.core.ports import BlockRef, RecordStore, StoredRecord
@@ -185,6 +185,8 @@ class Publisher:
             return entered
 
     async def _turn(self) -> Rest:
+        if self._clock.doubt is not None:  # what is entered is signed, and for good
+            return Rest(DOUBT_LOOK_S, is_deaf=True)
         await self.catch_up()
         return Rest(LOOK_EVERY_S)
 
@@ -338,6 +340,8 @@ class Publisher:
             self.published.add(Item(time_s, digest))
 
     def _drop_ended(self) -> None:
+        if self._clock.doubt is not None:
+            return
         now_s = _seconds(self._clock.now())
         while self._shared.ends and self._shared.ends[0][0] <= now_s:
             self._unshare(heapq.heappop(self._shared.ends)[1])

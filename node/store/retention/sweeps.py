@@ -22,9 +22,9 @@ _BATCH = 256
 
 async def sweep(records: RecordStore, index: Forgets | None, clock: Clock, *, grace_s: int) -> int:
     """Withdraw everything expired for longer than ``grace_s`` (the time in which it may still be
-    served marked as stale) and return how many."""
+    served marked as stale) and return how many. Nothing while the clock is in doubt."""
     swept = 0
-    while page := await records.expire(clock.now(), grace_s=grace_s, limit=_PAGE):
+    while clock.doubt is None and (page := await records.expire(clock.now(), grace_s=grace_s, limit=_PAGE)):
         swept += len(page)
         if index is not None:
             for cid in page:
@@ -38,7 +38,7 @@ async def evict(
     records: RecordStore, index: Forgets | None, clock: Clock, *, max_entries: int, max_bytes: int
 ) -> int:
     """Delete records until both limits hold and return how many. Withdrawn and merged records keep their
-    blocks until then: they explain older decisions."""
+    blocks until then: they explain older decisions. None counts as expired while the clock is in doubt."""
     evicted, live, least = 0, -1, 1
     while True:
         counts = await records.counts()
@@ -49,7 +49,8 @@ async def evict(
         least = 2 * least if counts["live"] == live else 1
         live = counts["live"]
         limit = _BATCH if counts["bytes"] > max_bytes else min(max(excess, least), _BATCH)
-        removed = await records.reclaim(now=clock.now(), limit=limit)
+        now = clock.now() if clock.doubt is None else None
+        removed = await records.reclaim(now=now, limit=limit)
         if not removed:
             return evicted
         evicted += len(removed)
@@ -59,7 +60,10 @@ async def evict(
 
 
 async def scrub_withdrawn(store: SqliteStore, state: StateStore, clock: Clock, *, kept_s: int) -> int:
-    """Take the texts of answers off the disk that were withdrawn more than ``kept_s`` ago; how many."""
+    """Take the texts of answers off the disk that were withdrawn more than ``kept_s`` ago; how many.
+    None while the clock is in doubt."""
+    if clock.doubt is not None:
+        return 0
     notes = _read_notes(await state.get_meta(_NOTES))
     change, now_s = await store.records.last_change(), int(clock.now().timestamp())
     notes, until = overwritten.noted(notes, now_s, change, kept_s)

@@ -70,6 +70,11 @@ def no_peers() -> PeerDesk:
         return kit(Path(folder)).desk
 
 
+async def no_doubt() -> dict[str, Any]:
+    """The operator's word on a clock that nothing speaks against."""
+    return {"against": ""}
+
+
 class Desk:
     """One node's memory with its cache file and operator's desk."""
 
@@ -99,7 +104,9 @@ class Desk:
         cars = CarFile(foreign, Kept(), self.store.records, self.clock)
         erasure = Erasure(self.store.records, eraser, foreign, recorder, "test")
         unused = Backups.__new__(Backups), Reach.__new__(Reach)
-        return OperatorDesk(self.file, invalidator, rotation, cars, erasure, *unused, no_peers(), Path())
+        return OperatorDesk(
+            self.file, invalidator, rotation, cars, erasure, *unused, no_peers(), Path(), no_doubt
+        )
 
     async def report(self, outcome: Remembered) -> None:
         self.reported.append(outcome)

@@ -13,6 +13,7 @@ import pytest
 from node.cache.index import vector_file
 from node.cache.index.flat_index import FlatIndex
 from node.cache.index.vectors import IndexKeeper
+from node.core.clock import SystemClock
 from node.core.errors import Unavailable
 from node.core.ipld.cid import Cid
 from node.core.ports import EmbedderInfo, Vector
@@ -81,7 +82,7 @@ async def test_the_index_follows_the_store_over_restarts(tmp_path: Path) -> None
 
 
 async def test_a_failing_job_runs_again_and_does_not_stop_the_others() -> None:
-    scheduler, failed, worked = Scheduler(), asyncio.Event(), asyncio.Event()
+    scheduler, failed, worked = Scheduler(SystemClock()), asyncio.Event(), asyncio.Event()
 
     async def fail() -> None:
         failed.set()

@@ -1,0 +1,77 @@
+"""Jobs run after their interval, whatever the wall clock does."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from node.core.scheduler import LOOK_S, Scheduler
+from tests.manual_clock import ManualClock
+
+
+async def settled() -> None:
+    """Whatever was woken has run."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("days", [30, -30])
+async def test_after_a_jump_of_the_wall_clock_no_job_waits_until_that_is_made_up_for(days: int) -> None:
+    clock = ManualClock()
+
+    async def job() -> None:
+        return None
+
+    scheduler = Scheduler(clock)
+    scheduler.every(3_600, "job", job)
+    scheduler.start()
+    try:
+        await settled()
+        for by in (days, -days):
+            clock.set_wall(clock.now() + timedelta(days=by))
+            clock.advance(LOOK_S)
+            await settled()
+            assert scheduler.due_in("job") == timedelta(hours=1)
+    finally:
+        scheduler.stop()
+
+
+async def test_without_a_jump_nothing_is_put_off() -> None:
+    clock = ManualClock()
+
+    async def job() -> None:
+        return None
+
+    scheduler = Scheduler(clock)
+    scheduler.every(3_600, "job", job)
+    scheduler.start()
+    try:
+        await settled()
+        due = clock.now() + scheduler.due_in("job")
+        clock.advance(LOOK_S)
+        await settled()
+        assert clock.now() + scheduler.due_in("job") == due
+    finally:
+        scheduler.stop()
+
+
+async def test_one_job_that_fails_does_not_end_the_others() -> None:
+    ran = asyncio.Event()
+
+    async def fails() -> None:
+        raise RuntimeError("a fault in a job")
+
+    async def runs() -> None:
+        ran.set()
+
+    scheduler = Scheduler(ManualClock())
+    scheduler.soon("fails", fails)
+    scheduler.soon("runs", runs)
+    scheduler.start()
+    try:
+        async with asyncio.timeout(30):
+            await ran.wait()
+    finally:
+        scheduler.stop()
