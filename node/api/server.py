@@ -113,7 +113,10 @@ def _only_local_pages(request: web.Request) -> None:
 
 @lru_cache(256)
 def _names_loopback(host: str) -> bool:
-    return is_loopback(host.rsplit(":", 1)[0].strip("[]"))
+    name, _, port = host.rpartition(":")
+    if not name or port.endswith("]"):  # an IPv6 address has colons of its own, and may stand without a port
+        name = host
+    return is_loopback(name.strip("[]"))
 
 
 async def _common_headers(request: web.Request, response: web.StreamResponse) -> None:
