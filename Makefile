@@ -5,9 +5,14 @@ BIN := $(VENV)/bin
 # The C library keeps a heap for each thread and gives none back: whoever starts and ends many nodes (the tests) would
 # hold gigabytes.
 export MALLOC_ARENA_MAX ?= 2
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+LOCKS := $(wildcard requirements/*.txt)
+# Every package by version and hash, what builds the few that come as source included; then this one.
+locked = $(PIP) --require-hashes -r requirements/build.txt \
+	&& $(PIP) --require-hashes --no-build-isolation -r requirements/$(1).txt \
+	&& $(PIP) --no-deps --no-build-isolation -e .
 
-.PHONY: setup run model test test-rest test-all check format bench bench-cache bench-hijack bench-large gate calibrate clean
+.PHONY: setup run model test test-rest test-all check format lock bench bench-cache bench-hijack bench-large gate calibrate clean
 
 setup: $(VENV)/.dev ## everything for development
 
@@ -20,14 +25,14 @@ $(VENV)/bin/python:
 	    apt-get update -qq && apt-get install -y -qq python3-venv >/dev/null && $(PYTHON) -m venv $(VENV); \
 	  else echo "python3 -m venv does not work here; install it with: apt-get install python3-venv"; exit 1; fi; }
 
-$(VENV)/.run: pyproject.toml constraints.txt | $(VENV)/bin/python
+$(VENV)/.run: pyproject.toml $(LOCKS) | $(VENV)/bin/python
 	@echo "installing the node into $(VENV) …"
-	@$(PIP) -e .
+	@$(call locked,run)
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
+$(VENV)/.dev: pyproject.toml $(LOCKS) | $(VENV)/bin/python
 	@echo "installing the node and its tools into $(VENV) …"
-	@$(PIP) -e '.[dev]'
+	@$(call locked,dev)
 	@touch $@ $(VENV)/.run
 
 run: $(VENV)/.run ## start the node on its embedded defaults
@@ -64,15 +69,25 @@ bench-hijack: $(VENV)/.dev ## attacks on the cache's decision, with the gate and
 	@$(BIN)/python -m bench.hijack $(ARGS)
 
 bench-large: $(VENV)/.dev ## look-ups among 10 thousand to a million records, beside faiss
-	@$(PIP) -e '.[bench]'
+	@$(call locked,bench)
 	@$(BIN)/python -m bench.large --million $(ARGS)
 
 gate: $(VENV)/.dev ## train the cache's gate anew (ARGS="--data FOLDER")
-	@$(PIP) -e '.[bench]'
+	@$(call locked,bench)
 	@$(BIN)/python -m bench.gatelab.train $(ARGS)
 
 calibrate: $(VENV)/.dev ## fit what hangs on embedder and engines: relevance, confidence, router; with ARGS="--data FOLDER" gate too
 	@$(BIN)/python -m bench.calibrate $(ARGS)
+
+UV := $(VENV)/lock/bin/uv
+COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
+lock: $(VENV)/.run ## write the locks anew where pyproject.toml asks for more (ARGS=--upgrade: the newest of all)
+	@$(PYTHON) -m venv $(VENV)/lock
+	@$(VENV)/lock/bin/python -m pip install --quiet --disable-pip-version-check uv==0.13.9
+	@$(COMPILE) $(ARGS) requirements/build.in -o requirements/build.txt
+	@$(COMPILE) $(ARGS) pyproject.toml --extra dev --extra bench -o requirements/bench.txt
+	@$(COMPILE) pyproject.toml --extra dev -c requirements/bench.txt -o requirements/dev.txt
+	@$(COMPILE) pyproject.toml -c requirements/bench.txt -o requirements/run.txt
 
 clean: ## remove what make made (never data/ or governance_logs/)
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

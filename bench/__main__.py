@@ -41,6 +41,7 @@ MEASUREMENTS = (
     Measurement("gate_blind", "The cache's gate on pairs written blind"),
     Measurement("routing", "Routing on labelled questions"),
     Measurement("burst", "Five hundred questions at once"),
+    Measurement("idle_crowd", "A thousand idle and slow connections", markdown=True),
     Measurement("hits", "Cache hits by tier and stage", markdown=True),
     Measurement("batch_embed", "Embedding an index file"),
     Measurement("blocks", "Blocks: SQLite and an IPFS daemon"),

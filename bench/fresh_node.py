@@ -62,16 +62,20 @@ def _environment(folder: Path, more: Mapping[str, str]) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def fresh_node(folder: Path, more: Mapping[str, str]) -> AsyncIterator[FreshNode]:
+async def fresh_node(
+    folder: Path, more: Mapping[str, str], *, descriptors: int | None = None
+) -> AsyncIterator[FreshNode]:
     """Start a node on ``folder`` (again: the same node restarted) and stop it at the end. ``more``: settings
-    by their names in the environment, without the prefix. Raises ``RuntimeError`` if it does not start."""
+    by their names in the environment, without the prefix; ``descriptors``: how many files it may open. Raises
+    ``RuntimeError`` if it does not start."""
     clock = SystemClock()
     await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
     log = folder / "node.log"
+    limited = () if descriptors is None else ("sh", "-c", f'ulimit -n {descriptors} && exec "$0" "$@"')
     started = clock.monotonic()
     with log.open("wb") as errors:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "node", "serve"),
+            *(*limited, sys.executable, "-m", "node", "serve"),
             cwd=folder,
             env=_environment(folder, more),
             stdout=asyncio.subprocess.PIPE,

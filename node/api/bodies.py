@@ -140,8 +140,22 @@ def schemas(text_chars_max: int) -> dict[str, dict[str, Any]]:
         for shape in schema["properties"].values():
             if "minLength" in shape:
                 shape.setdefault("maxLength", text_chars_max)
-    found["Invalidate"]["dependentRequired"] = {"like": ["query"]}
+    with_query = {"required": ["query"], "properties": {"query": {"type": "string"}}}
+    found["Invalidate"]["dependentSchemas"] = {"like": with_query}
+    for kind in Body.__subclasses__():
+        for name in optional(kind) if kind is not Form else ():  # a form has no null
+            found[kind.__name__]["properties"][name] = _or_null(found[kind.__name__]["properties"][name])
     return found
+
+
+def optional(kind: type[Body]) -> list[str]:
+    """The fields that need not be given, each of which may be null as well."""
+    return [field.name for field in msgspec.structs.fields(kind) if not field.required]
+
+
+def _or_null(shape: dict[str, Any]) -> dict[str, Any]:
+    more = {"enum": [*shape["enum"], None]} if "enum" in shape else {}
+    return shape | more | {"type": [shape["type"], "null"]}
 
 
 def _schema(kind: type[Body]) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+import orjson
+
 from node import __version__
 from node.api import bodies, logs, peers, witness
 from node.api.negotiate import IPNS_RECORD
@@ -80,6 +82,12 @@ def _request(path: str, body: str, schemas: Mapping[str, Any]) -> dict[str, Any]
     if path == peers.RECONCILE:
         content[body]["schema"]["maxLength"] = peers.RECONCILE_BYTES_MAX
     return {"required": True, "content": content}
+
+
+@cache
+def page(max_body_bytes: int) -> bytes:
+    """The description as it is served; made once."""
+    return orjson.dumps(document(max_body_bytes))
 
 
 def document(max_body_bytes: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 from aiohttp import web
 
+from node.api.connections import working
 from node.core.errors import BadInput, Rejected
 
 BODY = web.RequestKey("body", bytes)
@@ -59,10 +60,11 @@ async def read_body(request: web.Request, max_bytes: int, *, is_json: bool = Tru
         raise BadInput("the body must be sent without Content-Encoding", field="Content-Encoding")
     body = bytearray()
     try:
-        async for chunk in request.content.iter_chunked(16_384):
-            body += chunk
-            if len(body) > max_bytes:
-                raise too_large
+        with working(request, False):
+            async for chunk in request.content.iter_chunked(16_384):
+                body += chunk
+                if len(body) > max_bytes:
+                    raise too_large
     except (web.RequestPayloadError, ConnectionError) as exc:
         raise BadInput("the body ended before it was complete", field="body") from exc
     return bytes(body)

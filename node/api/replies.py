@@ -32,17 +32,18 @@ _HEAD = (
 
 def as_json(body: object, status: int = 200, content_type: str = "application/json") -> web.Response:
     """A body that nobody else may keep."""
-    return _response(orjson.dumps(body), status, content_type)
+    return ready_json(orjson.dumps(body), status, content_type)
 
 
 def told(request: web.Request, body: bytes, request_id: str) -> web.StreamResponse:
     """``as_json`` of what is JSON already, as the reply to this request."""
     if request.version == HttpVersion11 and request.keep_alive:
         return _Whole(body, request_id)
-    return _response(body)
+    return ready_json(body)
 
 
-def _response(body: bytes, status: int = 200, content_type: str = "application/json") -> web.Response:
+def ready_json(body: bytes, status: int = 200, content_type: str = "application/json") -> web.Response:
+    """``as_json`` of what is JSON already."""
     headers = {"Cache-Control": PRIVATE}
     return web.Response(body=body, status=status, content_type=content_type, headers=headers)
 

@@ -16,12 +16,12 @@ from typing import Any
 from aiohttp import web
 from msgspec.structs import asdict
 
-from node.api import bodies, gateway, ipns, logs, page, peers, routing, views, witness
+from node.api import bodies, gateway, ipns, logs, openapi, page, peers, routing, views, witness
+from node.api.connections import working
 from node.api.downloads import CORS, OPEN
 from node.api.errors import from_error, problem
-from node.api.openapi import document
 from node.api.received import BODY, BODY_TIMEOUT_S, arrived, read_body
-from node.api.replies import COMMON, Handler, Routes, as_json, told
+from node.api.replies import COMMON, Handler, Routes, as_json, ready_json, told
 from node.api.stream import STARTED, as_events, while_there
 from node.audit.witnesses.ours import BODY_BYTES_MAX, Witness
 from node.core.clock import new_id
@@ -66,7 +66,8 @@ async def _door(request: web.Request, handler: Handler) -> web.StreamResponse:
         if handler is _chat and (reply := _at_once(request, request_id)) is not None:
             return reply
         request[_CALLER] = _LOCAL
-        response = await _bounded(request, handler)
+        with working(request):
+            response = await _bounded(request, handler)
     except NodeError as exc:
         if isinstance(exc, CorruptState):
             log.error("damaged state met id=%s path=%r: %s", request_id, request.path, exc)
@@ -112,7 +113,10 @@ def _only_local_pages(request: web.Request) -> None:
 
 @lru_cache(256)
 def _names_loopback(host: str) -> bool:
-    return is_loopback(host.rsplit(":", 1)[0].strip("[]"))
+    name, _, port = host.rpartition(":")
+    if not name or port.endswith("]"):  # an IPv6 address has colons of its own, and may stand without a port
+        name = host
+    return is_loopback(name.strip("[]"))
 
 
 async def _common_headers(request: web.Request, response: web.StreamResponse) -> None:
@@ -346,7 +350,7 @@ async def _metrics(request: web.Request) -> web.Response:
 
 
 async def _openapi(request: web.Request) -> web.Response:
-    return as_json(document(request.app[_LIMITS].max_body_bytes))
+    return ready_json(openapi.page(request.app[_LIMITS].max_body_bytes))
 
 
 ROUTES: Routes = (

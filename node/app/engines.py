@@ -70,9 +70,9 @@ def token_count() -> Count:
     """How many tokens a text has, by the tokenizer that is packaged with the local embedder, whichever
     embedder serves: close to any model's count. An estimate where the packages are missing."""
     try:
-        from node.models.embedders.local import tokenizer_file, tokens_of
+        from node.models.embedders.local import TOKENIZER, tokens_of
 
-        return tokens_of(tokenizer_file())
+        return tokens_of(TOKENIZER)
     except (ImportError, Unavailable) as exc:
         log.warning("tokens of contexts are estimated: %s", exc)
         return estimate

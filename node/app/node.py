@@ -18,16 +18,15 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aiohttp import web
-
 from node.answer.rescore import Kept, Peers, Rescorer, by_calibration
-from node.api import local, server
+from node.api import connections, local, server
 from node.api.gateway import Gate
 from node.api.logs import Away
 from node.api.peers import Peering
 from node.app import door
 from node.app.backup import TICK_S
 from node.app.clock import Watch
+from node.app.descriptors import fitted
 from node.app.disk import watch_disk
 from node.app.engines import daemon_probe, mirror_of, not_configured, stop_mirror, warm
 from node.app.guard import MARK_EVERY_S, open_guard
@@ -66,8 +65,6 @@ from node.store.write_back import WriteBack
 log = logging.getLogger("neuroswarm")
 
 _RULES = "settings_digest"
-LINGER_S = 1.0
-"""How long the rest of a body that was refused is still read, so that its sender sees the reply."""
 INDEX_SAVE_EVERY_S = 600
 EXPORT_EVERY_S = 600
 FLUSH_USES_EVERY_S = 5
@@ -356,9 +353,10 @@ async def _listen(service: Service, ground: Ground, logs: Logs, ipfs: Ipfs, peer
     host = f"[{settings.server.host}]" if ":" in settings.server.host else settings.server.host
     url = f"http://{host}:{sockets[0].getsockname()[1]}"
     public = ipfs.reader(ground.store, logs.blocks)
+    limits = fitted(settings.server, len(sockets))
     application = server.build(
         service,
-        settings.server,
+        limits,
         service_id=ground.identity.root,
         folders=logs.folders,
         cosigner=logs.witness,
@@ -367,17 +365,8 @@ async def _listen(service: Service, ground: Ground, logs: Logs, ipfs: Ipfs, peer
         peering=peering,
         away=Away(archives_of(settings.archive)),
     )
-    runner = web.AppRunner(
-        application,
-        access_log=None,
-        shutdown_timeout=settings.server.shutdown_timeout_s,
-        lingering_time=LINGER_S,
-        auto_decompress=False,  # Content-Encoding is refused: a small body must not become a large one
-    )
-    await runner.setup()
-    stack.push_async_callback(runner.cleanup)
-    for one in sockets:
-        await web.SockSite(runner, one).start()
+    open_door = connections.serving(application, sockets, limits, ground.metrics)
+    await stack.enter_async_context(open_door)
     stack.callback(service.stop_accepting)
     return url
 

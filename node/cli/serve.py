@@ -14,15 +14,19 @@ import sys
 from node.app import door
 from node.cli.doctor import MARK
 from node.cli.terminal import complain
+from node.core.clock import SystemClock
+from node.core.line_cap import LineCap
 from node.core.settings import Settings
 
 
 def serve(args: argparse.Namespace, settings: Settings) -> int:
     """Start a node, and stop it when told."""
+    lines = logging.StreamHandler(sys.stderr)
+    lines.addFilter(LineCap(SystemClock(), exempt=("neuroswarm.service",)))  # that is a line for each answer
     logging.basicConfig(
         level=logging.DEBUG if args.verbose else logging.INFO,
         format="%(asctime)s level=%(levelname)s logger=%(name)s %(message)s",
-        stream=sys.stderr,
+        handlers=(lines,),
     )
     for noisy in ("httpx", "urllib3", "httpcore"):
         logging.getLogger(noisy).setLevel(logging.WARNING)

@@ -47,13 +47,17 @@ def _url(default: _T) -> _T:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where the node listens, and the bounds of a request."""
+    """Where the node listens, and the bounds of a request. ``idle_timeout_s``: how long a connection may take
+    to send the head of a request, from its beginning or its last reply on; longer than a proxy in front keeps
+    connections (nginx: 60 s)."""
 
     host: str = "127.0.0.1"
     port: int = _between(0, 8642, 65_535)
     max_body_bytes: int = _between(1_024, 65_536, 64 * 2**20)
     request_timeout_s: float = _between(1, 60.0, 600)
     concurrent_requests_max: int = _between(1, 1_024, 100_000)
+    connections_max: int = _between(128, 2_048, 100_000)
+    idle_timeout_s: float = _between(1, 75.0, 3_600)
     shutdown_timeout_s: float = _between(1, 20.0, 600)
 
 

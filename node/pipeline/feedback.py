@@ -50,7 +50,7 @@ class Judging:
             raise Forbidden("this key may not write, so it cannot correct")
         if cid is None:
             assert request_id is not None
-            known = await self.ports.state.cid_of_request(request_id)
+            known = await self._answered(request_id)
             if known is None:
                 return await self._on_draft(request_id, verdict, correction, caller)
             cid = str(known)
@@ -104,6 +104,15 @@ class Judging:
             decision=decision,
             correction=kept,
         )
+
+    async def _answered(self, request_id: str) -> Cid | None:
+        """The record that answered a request. Raises ``BadInput`` where the id says not which."""
+        try:
+            if self.ports.pipeline.is_reused(request_id):
+                raise Rejected("several questions were asked under this id")
+            return await self.ports.state.cid_of_request(request_id)
+        except Rejected as exc:
+            raise BadInput(f"{exc}; name the entry by its cid", field="request_id") from exc
 
     async def _correct(self, entry: Entry) -> str:
         """Store a correction; its CID. What it corrects is withdrawn by now, which the error says."""

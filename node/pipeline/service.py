@@ -48,6 +48,7 @@ from node.pipeline.ports import Ports
 from node.pipeline.ready import Again
 from node.pipeline.replies import is_semantic, search_answer, shadow_step
 from node.pipeline.requests import Ask, CacheStats, Entry, Feedback, Invalidation, Kept, Merged, Said
+from node.pipeline.single_flight import SingleFlight
 from node.pipeline.understanding.understand import Part
 from node.store.remember import Memory, scope_for
 from node.store.retention.freshness import lifetime_s
@@ -85,6 +86,7 @@ class Service:
         )
         self._judging = Judging(ports, self._recorder, self.put)
         self._health = Health(ports)
+        self._pages: SingleFlight[bytes] = SingleFlight()
         self._ready = True
         self._made, self._served = _Spent(), _Spent()
 
@@ -414,7 +416,11 @@ class Service:
         return max(0.0, made.seconds / made.answers * served.answers - served.seconds)
 
     async def metrics(self) -> bytes:
-        """The page for a scraper, gauges refreshed."""
+        """The page for a scraper, gauges refreshed; who asks while it is made gets the same."""
+        page, _ = await self._pages.run("metrics", self._page)
+        return page
+
+    async def _page(self) -> bytes:
         self._p.metrics.budgets(
             [(adapter.name, budget) for adapter in self._p.adapters for budget in adapter.budgets()]
         )

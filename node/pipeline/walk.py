@@ -40,6 +40,8 @@ from node.pipeline.understanding.question import language_of
 from node.pipeline.understanding.sessions import Sessions
 from node.pipeline.understanding.understand import Part, Understanding
 
+_REUSED = ("", "")
+"""In place of what was asked under an id, where that was several things."""
 ASKED_MAX = 1_024
 """Requests whose questions are remembered."""
 FLIGHTS_MAX = 3
@@ -209,7 +211,8 @@ class Pipeline:
         self._note_asked(query.id, query.caller.tenant, text)
 
     def _note_asked(self, request: str, tenant: str, text: str) -> None:
-        self._asked[request] = (tenant, text)
+        before = self._asked.get(request)
+        self._asked[request] = (tenant, text) if before in (None, (tenant, text)) else _REUSED
         self._asked.move_to_end(request)
         if len(self._asked) > ASKED_MAX:
             self._asked.popitem(last=False)
@@ -218,6 +221,10 @@ class Pipeline:
         """The question of a request of this tenant, while it is remembered: in memory, for the last ones."""
         asked_by, text = self._asked.get(request, ("", ""))
         return text if text and asked_by == tenant else None
+
+    def is_reused(self, request: str) -> bool:
+        """Whether several questions came under this id, which callers may choose."""
+        return self._asked.get(request) == _REUSED
 
     async def afresh(self, query: Query) -> Answer | None:
         """The answer past the cache, for whoever checks a stored one: nothing is remembered, no turn is

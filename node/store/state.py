@@ -27,6 +27,15 @@ ROWS_AT_ONCE = 250
 KEY_CHARS_MAX = 256
 VALUE_CHARS_MAX = 64 * 1024
 
+_SEVERAL = b""
+_REMEMBER = """
+WITH new(id, cid) AS (VALUES {})
+INSERT OR REPLACE INTO request (id, cid)
+SELECT new.id, CASE WHEN old.cid IS NULL OR old.cid = new.cid THEN new.cid ELSE x'' END
+FROM new LEFT JOIN request AS old ON old.id = new.id
+"""
+"""A request's record, or ``_SEVERAL`` where another one is kept for it already."""
+
 SCHEMA = Schema(
     name="state file",
     application_id=int.from_bytes(b"NSs1", "big"),
@@ -48,7 +57,8 @@ class StateStore(FileStore):
     def __init__(self, file: SqliteFile, requests_max: int) -> None:
         super().__init__(file)
         self._requests_max = requests_max
-        self._waiting: OrderedDict[str, Cid] = OrderedDict()  # the newest last
+        # The newest last; None: several records answered requests of this id.
+        self._waiting: OrderedDict[str, Cid | None] = OrderedDict()
         self._flushing: asyncio.Task[None] | None = None
 
     @classmethod
@@ -68,22 +78,27 @@ class StateStore(FileStore):
         await self._file.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     def remember_request(self, request_id: str, cid: Cid) -> None:
-        """Keep which record answered a request; the oldest request is forgotten when there are too many."""
+        """Keep which record answered a request; the oldest request is forgotten when there are too many.
+        Callers may choose the ids of their requests: one that another record answered too names neither."""
         if len(request_id) > KEY_CHARS_MAX:
             raise Rejected(f"a request id has at most {KEY_CHARS_MAX} characters")
-        self._waiting.pop(request_id, None)
-        self._waiting[request_id] = cid
+        before = self._waiting.pop(request_id, cid)
+        self._waiting[request_id] = cid if before == cid else None
         if len(self._waiting) > self._requests_max:
             self._waiting.popitem(last=False)
         if self._flushing is None or self._flushing.done():
             self._flushing = asyncio.create_task(self._flush_soon(), name="requests")
 
     async def cid_of_request(self, request_id: str) -> Cid | None:
-        """The record that answered, or None when unknown or forgotten."""
-        if (waiting := self._waiting.get(request_id)) is not None:
-            return waiting
+        """The record that answered, or None when unknown or forgotten. Raises ``Rejected`` where several
+        records did."""
         row = await self._file.row("SELECT cid FROM request WHERE id = ?", (request_id,))
-        return None if row is None else Cid.from_bytes(row[0])
+        found = set() if row is None else {bytes(row[0])}
+        if request_id in self._waiting:
+            found.add(bytes(self._waiting[request_id] or _SEVERAL))
+        if len(found) > 1 or _SEVERAL in found:
+            raise Rejected("several requests had this id, and different entries answered them")
+        return Cid.from_bytes(found.pop()) if found else None
 
     async def close(self) -> None:
         """Idempotent. What cannot be written any more is told and forgotten."""
@@ -113,8 +128,8 @@ class StateStore(FileStore):
             # Many rows a statement: at each, the event loop's thread and this one change places.
             for some in (rows[at : at + ROWS_AT_ONCE] for at in range(0, len(rows), ROWS_AT_ONCE)):
                 places = ",".join(["(?,?)"] * len(some))
-                values = [value for request_id, cid in some for value in (request_id, bytes(cid))]
-                statement = f"INSERT OR REPLACE INTO request (id, cid) VALUES {places}"  # noqa: S608 - question marks
+                values = [value for request, cid in some for value in (request, bytes(cid or _SEVERAL))]
+                statement = _REMEMBER.format(places)
                 connection.execute(statement, values)
             connection.execute(
                 "DELETE FROM request WHERE number <= (SELECT max(number) FROM request) - ?",

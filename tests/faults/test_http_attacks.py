@@ -126,6 +126,8 @@ BAD: dict[str, tuple[bytes, int]] = {
     "absolute target": (request("GET", "http://elsewhere.example/livez"), 400),
     "host in disguise": (request("GET", "/livez", host="127.0.0.1@elsewhere.example"), 400),
     "open bracket": (request("GET", "/livez", host="[::1"), 400),
+    "address behind brackets": (request("GET", "/livez", host="[::1]elsewhere.example"), 400),
+    "another IPv6 host": (request("GET", "/livez", host="[2001:db8::1]"), 400),
     "two hosts": (request("GET", "/livez", "Host: elsewhere.example"), 400),
     "no host": (b"GET /livez HTTP/1.1\r\n\r\n", 400),
     "another origin": (chat(QUESTION, "Origin: null"), 400),
@@ -170,6 +172,9 @@ GOOD: dict[str, bytes] = {
     "upgrade offered": chat(QUESTION, "Upgrade: websocket"),
     "the last of two equal keys": chat(b'{"query": "What is 3+3?", "query": "What is 2+2?"}'),
     "charset that lies": chat(QUESTION, "Content-Type: application/json; charset=utf-16"),
+    "IPv6 host": request("POST", "/chat", body=QUESTION, host="[::1]:8642"),
+    "IPv6 host without a port": request("POST", "/chat", body=QUESTION, host="[::1]"),
+    "host without a port": request("POST", "/chat", body=QUESTION, host="localhost"),
     "an id with a line break in it": chat(QUESTION, "X-Request-Id: abcdefgh ERROR"),
     "an id that is not ascii": chat(QUESTION, "X-Request-Id: \xff\xfe\xff\xfe\xff\xfe\xff\xfe"),
 }
@@ -359,6 +364,11 @@ JUNK: st.SearchStrategy[Any] = st.recursive(
 def values(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
     """Values that the schema allows."""
     kind = schema["type"]
+    if isinstance(kind, list):
+        kind, null = kind
+        assert null == "null"
+        given = {**schema, "type": kind}
+        return st.none() | values(given)
     if "enum" in schema:
         return st.sampled_from(schema["enum"])
     if "pattern" in schema:
@@ -380,8 +390,13 @@ def bodies(draw: st.DrawFn, schema: dict[str, Any]) -> tuple[dict[str, Any], boo
     """A body, and whether the schema allows it."""
     properties = schema["properties"]
     chosen = [name for name in properties if name in schema["required"] or draw(st.booleans())]
-    for name, needed in schema.get("dependentRequired", {}).items():
-        chosen += [other for other in needed if name in chosen and other not in chosen]
+    for name, more in schema.get("dependentSchemas", {}).items():
+        if name in chosen:
+            properties = {
+                **properties,
+                **{key: properties[key] | to for key, to in more["properties"].items()},
+            }
+            chosen += [other for other in more["required"] if other not in chosen]
     body = {name: draw(values(properties[name])) for name in chosen}
     ways = ["no", "no", "add", *(["drop"] if schema["required"] else []), *(["swap"] if chosen else [])]
     spoil = draw(st.sampled_from(ways))
@@ -392,7 +407,9 @@ def bodies(draw: st.DrawFn, schema: dict[str, Any]) -> tuple[dict[str, Any], boo
     elif spoil == "swap":
         name = draw(st.sampled_from(chosen))
         wrong = {"string": st.integers() | st.booleans() | st.lists(st.text(), max_size=2)}
-        body[name] = draw(wrong.get(properties[name]["type"], st.dictionaries(st.text(), JUNK, max_size=2)))
+        kinds = properties[name]["type"]
+        kind = kinds if isinstance(kinds, str) else kinds[0]
+        body[name] = draw(wrong.get(kind, st.dictionaries(st.text(), JUNK, max_size=2)))
     return body, spoil == "no"
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import orjson
+
 from tests.journeys.conftest import Start
 from tests.log_kit import verified
 from tests.simulators.ollama import OllamaStandIn
@@ -156,3 +158,24 @@ async def test_a_client_cannot_bring_back_what_was_called_invalid_but_its_critic
         status, _ = await node.post("/v1/cache/entries", body)
         assert status == 201  # the same person, who has changed their mind
         assert (await node.ask("Who wrote Faust?"))["answer"] == "Schiller."
+
+
+async def test_a_reused_request_id_says_not_which_answer_is_meant(start: Start) -> None:
+    """A program that sends one id with everything would judge the last answer, whichever it meant."""
+    questions = {"When is kiln 3 fired?": "On Mondays.", "Who repairs the pumps?": "Ada does."}
+    headers = {"Content-Type": "application/json", "X-Request-Id": "always-the-same"}
+    async with start() as node:
+        stored = [await node.store(question, answer) for question, answer in questions.items()]
+        for question in (*questions, *questions):
+            body = orjson.dumps({"query": question})
+            status, reply, _ = await node.send("POST", "/chat", data=body, headers=headers)
+            assert (status, reply["request_id"]) == (200, "always-the-same")
+            assert reply["cid"] in stored
+        verdict = {"request_id": "always-the-same", "verdict": "invalid"}
+        status, said = await node.post("/feedback", verdict)
+        assert (status, said["field"]) == (400, "request_id")
+        assert "cid" in said["detail"]
+        for cid in stored:
+            assert (await node.entry(cid))["state"] == "live"
+        alone = await node.ask("When is kiln 3 fired?")
+        assert (await node.judge("invalid", request_id=alone["request_id"]))["cid"] == stored[0]

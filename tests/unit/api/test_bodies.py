@@ -72,3 +72,21 @@ def test_control_characters_and_lone_surrogates_are_refused_and_no_others() -> N
         char = chr(code)
         is_control = unicodedata.category(char) in ("Cc", "Cs") and char not in "\t\n\r"
         assert (bodies._CONTROLS.search(char) is not None) == is_control, hex(code)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in bodies.Body.__subclasses__() if kind is not bodies.Form])
+def test_a_null_is_described_where_it_is_accepted(kind: type[bodies.Body]) -> None:
+    """What ``/openapi.json`` says of each field, held against what the door does with a null there."""
+    required = {"query": "a", "answer": "b", "verdict": "valid", "cids": ["c"]}
+    given = {name: value for name, value in required.items() if name in kind.__struct_fields__}
+    shapes = bodies.schemas(1_000)[kind.__name__]["properties"]
+    for name in kind.__struct_fields__:
+        try:
+            bodies.parse(orjson.dumps({**given, name: None}), kind)
+            is_accepted = True
+        except BadInput:
+            is_accepted = False
+        shape = shapes[name]
+        assert is_accepted == ("null" in shape["type"]), (name, shape)
+        if "enum" in shape:
+            assert is_accepted == (None in shape["enum"]), (name, shape)

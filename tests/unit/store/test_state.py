@@ -37,11 +37,11 @@ async def test_requests_are_remembered_up_to_the_limit(tmp_path: Path) -> None:
     cids = [Cid.of(str(i).encode(), RAW if i % 2 else 0x71) for i in range(5)]
     for number, cid in enumerate(cids):
         state.remember_request(f"r{number}", cid)
-    state.remember_request("r2", cids[0])
-    assert [await state.cid_of_request(f"r{i}") for i in range(5)] == [None, None, cids[0], cids[3], cids[4]]
+    state.remember_request("r2", cids[2])
+    assert [await state.cid_of_request(f"r{i}") for i in range(5)] == [None, None, cids[2], cids[3], cids[4]]
     await state.close()
     state = await StateStore.open(path, requests_max=3)
-    assert [await state.cid_of_request(f"r{i}") for i in range(5)] == [None, None, cids[0], cids[3], cids[4]]
+    assert [await state.cid_of_request(f"r{i}") for i in range(5)] == [None, None, cids[2], cids[3], cids[4]]
     state.remember_request("r9", cids[1])
     assert await state.cid_of_request("r9") == cids[1]
     with pytest.raises(Rejected):
@@ -90,4 +90,30 @@ async def test_what_comes_while_others_are_written_is_written_too(
         while state._waiting:
             await asyncio.sleep(0.01)
     assert await state.cid_of_request("early") == await state.cid_of_request("late") == cid
+    await state.close()
+
+
+@pytest.mark.parametrize("is_written_between", [False, True])
+async def test_a_request_id_that_several_records_answered_names_none(
+    tmp_path: Path, is_written_between: bool
+) -> None:
+    path = tmp_path / "state.sqlite"
+    first, other = Cid.of(b"first", RAW), Cid.of(b"other", RAW)
+    state = await StateStore.open(path)
+    state.remember_request("reused", first)
+    state.remember_request("repeated", first)
+    if is_written_between:
+        await state.close()
+        state = await StateStore.open(path)
+    state.remember_request("reused", other)
+    state.remember_request("repeated", first)
+    for _ in range(2):  # while they wait to be written, and after
+        with pytest.raises(Rejected, match="several requests had this id"):
+            await state.cid_of_request("reused")
+        assert await state.cid_of_request("repeated") == first
+        await state.close()
+        state = await StateStore.open(path)
+    state.remember_request("reused", first)  # it stays so
+    with pytest.raises(Rejected):
+        await state.cid_of_request("reused")
     await state.close()

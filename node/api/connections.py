@@ -1,0 +1,197 @@
+"""The connections of the door: how many there may be, who gives way, and how long one may keep us waiting.
+
+Promises:
+- There are at most ``Server.connections_max``. Where every place is taken, a newcomer gets the place of one
+  that waits for its client (for a request, for the rest of a body, for a reply to be read): the oldest such
+  one of the address that holds the most places. So no address keeps another one out, however busy the others
+  are a newcomer has time to ask, and nobody is cut off at work.
+- The head of a request is there within ``Server.idle_timeout_s`` of the connection's beginning or its last
+  reply (aiohttp's ``keepalive_timeout``); what is written is taken within ``UNREAD_MAX_S`` (the kernel's
+  ``TCP_USER_TIMEOUT``). Bodies have their own limit (``received``).
+- A request that is no HTTP leaves one line in the program's log.
+Must not know: routes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from typing import Any
+
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+
+from node.core.metrics import Metrics
+from node.core.settings import Server
+
+UNREAD_MAX_S = 30
+"""How long a client may leave unread what was written, before the kernel ends the connection."""
+UNREAD_MAX_BYTES = 128 * 1024
+"""What the kernel keeps for a client beyond what it has room for; it would be megabytes."""
+LINGER_S = 1.0
+"""How long the rest of a body that was refused is still read, so that its sender sees the reply."""
+_ACCEPTED_AT_ONCE = 32
+ACCEPTED_MAX = 4 * _ACCEPTED_AT_ONCE
+"""Of one listening socket: the event loop accepts so many in each of its rounds, and it takes three more
+until a connection has joined the crowd and whoever gave way is closed."""
+_QUEUE = 1_024
+"""Connections that the kernel lets wait to be accepted."""
+_SHOWN_CHARS = 120
+
+log = logging.getLogger("neuroswarm.connections")
+
+
+class Connection(web.RequestHandler):
+    """aiohttp's, which takes a place in a crowd. ``is_at_work``: the node works for its client and does not
+    wait for it."""
+
+    __slots__ = ("_crowd", "_wire", "address", "is_at_work")
+
+    def __init__(self, crowd: Crowd, manager: web.Server, **options: Any) -> None:
+        super().__init__(manager, **options)
+        self._crowd = crowd
+        self._wire: asyncio.Transport | None = None
+        self.address = ""
+        self.is_at_work = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        assert isinstance(transport, asyncio.Transport)
+        self._wire = transport
+        self.address = str((transport.get_extra_info("peername") or ("",))[0])
+        if not self._crowd.join(self):
+            self.cut()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._crowd.leave(self)
+        super().connection_lost(exc)
+
+    def cut(self) -> None:
+        """End it now, whatever is still unsent."""
+        if self._wire is not None:
+            self._wire.abort()
+
+
+@contextmanager
+def working(request: web.Request, is_at_work: bool = True) -> Iterator[None]:
+    """While this lasts, the node works for whoever sent the request, or waits for it."""
+    one = request.protocol
+    if not isinstance(one, Connection):  # the operator's own door has no crowd
+        yield
+        return
+    before, one.is_at_work = one.is_at_work, is_at_work
+    try:
+        yield
+    finally:
+        one.is_at_work = before
+
+
+class Crowd:
+    """Who is connected, by address, the oldest first."""
+
+    def __init__(self, places: int, metrics: Metrics) -> None:
+        self._places = places
+        self._metrics = metrics
+        self._of: dict[str, dict[Connection, None]] = {}
+        self._count = 0
+
+    def join(self, one: Connection) -> bool:
+        """Take a place, somebody else's if there is no other. False: everybody there is at work."""
+        if self._count >= self._places and not self._make_room():
+            self._metrics.count("connections_closed", "no_room")
+            return False
+        self._of.setdefault(one.address, {})[one] = None
+        self._counted(1)
+        return True
+
+    def leave(self, one: Connection) -> None:
+        """Give the place back; idempotent."""
+        own = self._of.get(one.address, {})
+        if one in own:
+            del own[one]
+            self._counted(-1)
+            if not own:
+                del self._of[one.address]
+
+    def _counted(self, by: int) -> None:
+        self._count += by
+        self._metrics.set(connections=self._count)
+
+    def _make_room(self) -> bool:
+        for address, ones in sorted(self._of.items(), key=lambda pair: len(pair[1]), reverse=True):
+            for one in ones:
+                if not one.is_at_work:
+                    log.warning(
+                        "event=crowded places=%d held=%d address=%s", self._places, len(ones), address
+                    )
+                    self._metrics.count("connections_closed", "made_room")
+                    self.leave(one)
+                    one.cut()
+                    return True
+        return False
+
+
+def _in_one_line(record: logging.LogRecord) -> bool:
+    """A malformed request is its sender's fault: a line, and no traceback of ours."""
+    fault = record.exc_info[1] if record.exc_info else None
+    if isinstance(fault, HttpProcessingError):
+        said = ascii(fault.message.split("\n")[0])[1:-1][:_SHOWN_CHARS]
+        record.msg, record.args = (
+            f"event=malformed_request address=%s: {said.replace('%', '%%')}",
+            record.args,
+        )
+        record.levelno, record.levelname = logging.WARNING, "WARNING"
+        record.exc_info = record.exc_text = None
+    return True
+
+
+def _bound_unread(listener: socket.socket) -> None:
+    """What clients do not read is bounded by the kernel, where it can (Linux); accepted sockets inherit
+    that."""
+    for name, value in (
+        ("TCP_USER_TIMEOUT", UNREAD_MAX_S * 1_000),
+        ("TCP_NOTSENT_LOWAT", UNREAD_MAX_BYTES),
+    ):
+        if hasattr(socket, name):
+            listener.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+_http_log = logging.getLogger("neuroswarm.http")
+_http_log.addFilter(_in_one_line)
+
+
+@asynccontextmanager
+async def serving(
+    app: web.Application, sockets: Sequence[socket.socket], limits: Server, metrics: Metrics
+) -> AsyncIterator[None]:
+    """Answer on these bound sockets while the context lasts; what is under way at its end is waited for."""
+    runner = web.AppRunner(app, shutdown_timeout=limits.shutdown_timeout_s)
+    await runner.setup()
+    assert runner.server is not None
+    loop = asyncio.get_running_loop()
+    connection: Callable[[], Connection] = partial(
+        Connection,
+        Crowd(limits.connections_max, metrics),
+        runner.server,
+        loop=loop,
+        logger=_http_log,
+        access_log=None,
+        keepalive_timeout=limits.idle_timeout_s,
+        lingering_time=LINGER_S,
+        auto_decompress=False,  # Content-Encoding is refused: a small body must not become a large one
+    )
+    listeners: list[asyncio.Server] = []
+    try:
+        for one in sockets:
+            _bound_unread(one)
+            listeners.append(await loop.create_server(connection, sock=one, backlog=_ACCEPTED_AT_ONCE))
+            one.listen(_QUEUE)
+        yield
+    finally:
+        for listener in listeners:
+            listener.close()
+        await runner.cleanup()
