@@ -109,6 +109,8 @@ class _Met:
             and not agree(self.query.text, record.query, deterministic=deterministic).serve
         ):
             return  # the semantic tier may still know
+        if self.refuted.hides(cid, self.query.caller.visible_scopes):
+            return  # this tenant called it invalid
         if self.refuted.knows(_said(self.query, stored, record, self.embedded)):
             return  # the same was called invalid, whoever says it
         self.by_cid[cid] = stored

@@ -173,6 +173,7 @@ class Cache:
     expired_grace_s: int = _between(0, 3_600, 10**8)
     negative_s: float = _between(0, 10.0, 300)
     sweep_every_s: int = _between(1, 60, 86_400)
+    withdraw_after_tenants: int = _between(1, 3, 1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
