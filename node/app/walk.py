@@ -149,7 +149,6 @@ def _stations(
         policy,
         refresh,
         is_live,
-        kept.refuted.hides,
     )
     generation = Generation(clock, composer, policy)
     storing = Storing(

@@ -179,6 +179,10 @@ class Recaller:
         self._changes = changes or count().__next__
         self._known: OrderedDict[Hashable, tuple[int, list[StoredRecord]]] = OrderedDict()
 
+    def hides(self, cid: Cid, scopes: Sequence[str]) -> bool:
+        """Whether whoever sees these scopes called this record invalid, which goes on for others."""
+        return self._refuted.hides(str(cid), scopes)
+
     async def recall(self, query: Query, route: Route, embed: Embed, *, clients_too: bool = False) -> Recall:
         """The best record that answers ``query``. ``embed`` is awaited only if the semantic tier is
         reached. ``clients_too``: a search of stored entries whatever their class (``/v1/cache/search``)."""

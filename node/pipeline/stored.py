@@ -28,8 +28,6 @@ IsLive = Callable[[StoredRecord], Awaitable[bool]]
 """Whether a record that was found some time ago may still be served."""
 Revalidate = Callable[[Query, Route, float], Awaitable[bool]]
 """Computes an answer anew up to a deadline; whether it was stored."""
-Hides = Callable[[str, Sequence[str]], bool]
-"""Whether whoever sees these scopes has called the record with this CID invalid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,6 @@ class Stored:
     policy: Policy
     refresh: Refresh
     is_live: IsLive
-    hides: Hides
 
     async def knows(self, query: Query) -> bool:
         """Whether these very words have an answer stored: then nothing is embedded to route them."""
@@ -186,7 +183,7 @@ class Stored:
             walk.note("documents", "failed", str(exc), code="store_failed")
             found = []
         scopes = query.caller.visible_scopes
-        found = [one for one in found if not self.hides(str(one.stored.cid), scopes)]
+        found = [one for one in found if not self.recaller.hides(one.stored.cid, scopes)]
         hit = walk.recall.found if self.policy.shadow and walk.recall is not None else None
         if hit is not None and walk.route.kind is not Kind.HISTORICAL:
             # An answer made from the hit that is kept back could not tell whether it was right.
