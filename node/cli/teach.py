@@ -81,8 +81,12 @@ def teach(args: argparse.Namespace, settings: Settings) -> int:
     if args.file is None and stored:
         said = f"I will remember that. record {stored[0]['cid']}"
     if args.json or args.file is not None or stored:
-        tell(args, {"stored": stored, "bad": [asdict(one) for one in bad]}, [said], is_ascii=False)
+        tell(args, {"stored": stored, "bad": [_told(one) for one in bad]}, [said], is_ascii=False)
     return 1 if bad or not stored else 0
+
+
+def _told(bad: Bad) -> dict[str, Any]:
+    return {name: value for name, value in asdict(bad).items() if value is not None}
 
 
 def _twice(row: Row, before: dict[str, Row]) -> Bad | None:
