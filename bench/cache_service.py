@@ -54,7 +54,7 @@ class Client:
     async def _post(self, path: str, body: Mapping[str, str], wanted: int) -> dict[str, Any]:
         async with self._http.post(self._url + path, json=dict(body)) as response:
             reply: dict[str, Any] = await response.json(content_type=None)
-        if response.status in (400, 413, 422):
+        if response.status in (400, 409, 413, 422):
             raise Refused(f"POST {path}: status {response.status}: {reply.get('detail', '')}")
         if response.status != wanted:
             raise RuntimeError(f"POST {path}: status {response.status}: {reply}")

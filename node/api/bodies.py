@@ -99,6 +99,7 @@ class NewEntry(Body):
     source: Source | None = None
     tags: Tags = ()
     scope: Scope | None = None
+    replace: bool = False
 
 
 class Invalidate(Body):

@@ -10,6 +10,7 @@ from aiohttp import web
 
 from node.core.errors import (
     BadInput,
+    Conflict,
     CorruptState,
     Forbidden,
     NodeError,
@@ -25,6 +26,7 @@ PROBLEM = "application/problem+json"
 _STATUS: tuple[tuple[type[NodeError], int, str], ...] = (
     (BadInput, 400, "Bad input"),
     (Rejected, 422, "Rejected"),
+    (Conflict, 409, "Conflict"),
     (Forbidden, 403, "Forbidden"),
     (NotFound, 404, "Not found"),
     (RateLimited, 429, "Too many requests"),
@@ -42,7 +44,7 @@ def problem(
     request_id: str,
     instance: str,
     headers: Mapping[str, str] | None = None,
-    **more: str,
+    **more: object,
 ) -> web.Response:
     """One problem document."""
     body = {
@@ -65,7 +67,7 @@ def from_error(error: NodeError, *, request_id: str, instance: str) -> web.Respo
         ((status, title) for kind, status, title in _STATUS if isinstance(error, kind)),
         (500, "Internal error"),
     )
-    more: dict[str, str] = {}
+    more: dict[str, object] = {}
     headers: dict[str, str] = {}
     if isinstance(error, BadInput):
         if error.field is not None:
@@ -74,6 +76,8 @@ def from_error(error: NodeError, *, request_id: str, instance: str) -> web.Respo
             more["limit"] = error.limit
         if error.limit is not None and error.field == "body":
             status, title = 413, "Too large"
+    if isinstance(error, Conflict):
+        more |= {"field": error.field, "standing": dict(error.standing)}
     if isinstance(error, Unavailable):
         wait_s = error.retry_after_s if isinstance(error, RateLimited) else 1.0
         headers["Retry-After"] = str(max(1, math.ceil(wait_s)))

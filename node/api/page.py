@@ -147,13 +147,22 @@ def _facts(reply: Mapping[str, Any]) -> list[tuple[str, str]]:
     if hit is not None:
         cached = escape(f"yes ({hit['kind']}, {hit['age_s']} s old): {hit['reason']}")
     return [
-        ("Source", escape(f"{source['kind']}: {source['id']}")),
+        ("Source", escape(_source(source))),
         ("Confidence", f"{reply['confidence']:.0%}"),
         ("Evidence", _evidence(reply)),
         ("Citations", _citations(reply["citations"])),
         ("From the cache", cached),
         ("Stored", stored),
     ]
+
+
+def _source(source: Mapping[str, Any]) -> str:
+    """Of what a client stored, who that was; what it names as its source is a claim."""
+    client = source.get("client")
+    if client is None:
+        return f"{source['kind']}: {source['id']}"
+    claim = "" if client["claim"] is None else f"; it claims the source {client['claim']}"
+    return f"{source['kind']}: a client stored it ({client['by']}){claim}"
 
 
 def _evidence(reply: Mapping[str, Any]) -> str:

@@ -278,7 +278,7 @@ async def _route(request: web.Request) -> web.Response:
 async def _put_entry(request: web.Request) -> web.Response:
     entry = bodies.parse(request[BODY], bodies.NewEntry)
     kept = await request.app[SERVICE].put(Entry(caller=request[_CALLER], **asdict(entry)), request[_ID])
-    body = {"cid": kept.cid, "scope": kept.scope}
+    body = {"cid": kept.cid, "scope": kept.scope, "by": kept.by}
     if kept.reason:
         body["reason"] = kept.reason
     response = as_json(body, 201)

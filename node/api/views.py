@@ -13,12 +13,13 @@ from node import __version__
 from node.cache.quality.estimate import Estimate
 from node.cache.recall import Recall
 from node.core.errors import Rejected
-from node.core.model import CLAIM, PPM, Answer, Check, Citation, DecisionRef, HitInfo, Route, Slots
+from node.core.model import CLAIM, PPM, Answer, Check, Citation, DecisionRef, HitInfo, Route, Slots, SourceRef
 from node.core.ports import StoredRecord
 from node.core.record import AnswerRecord, as_map, format_time
 from node.core.template import Template
 from node.pipeline.health import worst
 from node.pipeline.ready import Again
+from node.pipeline.replies import client_of, source_of
 from node.pipeline.requests import CacheStats, Feedback, Merged
 
 
@@ -33,6 +34,12 @@ def _of(value: object, names: str) -> dict[str, Any]:
 
 def _slots(slots: Slots) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in slots.items()}
+
+
+def _source(source: SourceRef) -> dict[str, Any]:
+    """``client``: of an answer that a client stored, who that was, and what it names as its source."""
+    client = source.client
+    return _of(source, "kind id") | ({} if client is None else {"client": _of(client, "by claim")})
 
 
 def _citation(one: Citation) -> dict[str, Any]:
@@ -61,7 +68,7 @@ def answer(value: Answer, *, verbose: bool, receipt: str | None = None) -> dict[
         "request_id": value.query.id,
         "answer": value.text,
         "route": str(value.route.kind),
-        "source": _of(value.source, "kind id"),
+        "source": _source(value.source),
         "citations": [_citation(one) for one in value.citations],
         "confidence": round(value.confidence.value, 6),
         "confidence_parts": {name: round(part, 6) for name, part in value.confidence.parts.items()},
@@ -82,7 +89,7 @@ def answer(value: Answer, *, verbose: bool, receipt: str | None = None) -> dict[
                 "query": part.query.text,
                 "answer": part.text,
                 "route": str(part.route.kind),
-                "source": _of(part.source, "kind id"),
+                "source": _source(part.source),
                 "confidence": round(part.confidence.value, 6),
                 **_of(part, "cid unverified"),
             }
@@ -150,6 +157,7 @@ def search(recall: Recall, ref: DecisionRef | None) -> dict[str, Any]:
     return {
         "hit": None if found is None else _hit(found.hit),
         "answer": None if found is None else found.record.answer,
+        "source": None if found is None else _source(source_of(found.stored, found.record)),
         "cid": None if found is None else str(found.stored.cid),
         "confidence": None if found is None else found.record.confidence / PPM,
         "reason": recall.reason,
@@ -217,12 +225,12 @@ def stored(value: StoredRecord, merged: Merged) -> dict[str, Any]:
         "sig": record.sig.hex(),
     }
     if isinstance(record, AnswerRecord):
-        embedding = record.embedding
+        embedding, client = record.embedding, client_of(value, record)
         body |= {
             **_of(record, "query query_hash normaliser answer route"),
             "slots": None if record.slots is None else _slots(record.slots),
             "slot_key": record.slot_key,
-            "source": as_map(record.source),
+            "source": as_map(record.source) | ({} if client is None else {"client": _of(client, "by claim")}),
             "citations": as_map(record.citations),
             "unverified": record.is_unverified,
             "confidence": record.confidence / PPM,

@@ -92,12 +92,13 @@ def _into_log(ground: Ground) -> Report:
         ground.metrics.count("merged_records", by=outcome.merged)
         entry, private = store_entry(
             request=memory.request_id,
-            outcome="stored" if outcome.is_durable else "failed",
+            outcome="stored" if outcome.is_durable else "skipped" if outcome.code == "conflict" else "failed",
             reason=outcome.code,
             scope=memory.scope,
             policy=VERSION,
             cid=outcome.cid,
-            expires=None if stored is None else stored.record.expires,
+            expires=None if stored is None or not outcome.is_durable else stored.record.expires,
+            client=memory.source.client,
             confidence=memory.confidence.value,
         )
         await recorder.enter(entry, private)

@@ -141,7 +141,14 @@ def _stations(
         return found.cid in await records.live([found.cid])
 
     stored = Stored(
-        clock, memory.recaller, memory.evidence, memory.semantics, composer, policy, refresh, is_live
+        clock,
+        memory.recaller,
+        memory.evidence,
+        memory.semantics,
+        composer,
+        policy,
+        refresh,
+        is_live,
     )
     generation = Generation(clock, composer, policy)
     storing = Storing(
@@ -164,6 +171,7 @@ def _policy(settings: Settings) -> Policy:
         refuse_unlogged=settings.log.on_failure == "refuse",
         version=VERSION,
         shadow=settings.cache.shadow,
+        withdraw_after_tenants=settings.cache.withdraw_after_tenants,
     )
 
 

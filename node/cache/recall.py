@@ -112,6 +112,8 @@ class _Met:
             and not agree(self.query.text, record.query, deterministic=deterministic).serve
         ):
             return  # the semantic tier may still know
+        if self.refuted.hides(cid, self.query.caller.visible_scopes):
+            return  # this tenant called it invalid
         if self.refuted.knows(_said(self.query, stored, record, self.embedded)):
             return  # the same was called invalid, whoever says it
         self.by_cid[cid] = stored
@@ -184,6 +186,10 @@ class Recaller:
         self._refuted = refuted or NothingRefuted()
         self._changes = changes or count().__next__
         self._known: OrderedDict[Hashable, tuple[int, list[StoredRecord]]] = OrderedDict()
+
+    def hides(self, cid: Cid, scopes: Sequence[str]) -> bool:
+        """Whether whoever sees these scopes called this record invalid, which goes on for others."""
+        return self._refuted.hides(str(cid), scopes)
 
     async def recall(self, query: Query, route: Route, embed: Embed, *, clients_too: bool = False) -> Recall:
         """The best record that answers ``query``. ``embed`` is awaited only if the semantic tier is

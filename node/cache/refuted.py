@@ -41,6 +41,11 @@ class Refuted(Protocol):
         """Whether an equal answer to an equal question was called invalid. Without I/O."""
         ...
 
+    def hides(self, cid: str, scopes: Sequence[str]) -> bool:
+        """Whether whoever may see these scopes called this very record invalid, which goes on for others.
+        Without I/O."""
+        ...
+
 
 class NothingRefuted:
     """Nobody has said that anything is wrong."""
@@ -49,4 +54,7 @@ class NothingRefuted:
         return 0
 
     def knows(self, said: Said) -> bool:
+        return False
+
+    def hides(self, cid: str, scopes: Sequence[str]) -> bool:
         return False

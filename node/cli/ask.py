@@ -52,12 +52,24 @@ def ask(args: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
+def source_lines(source: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Where an answer comes from. Of what a client stored, who that was; what it names as its source is a
+    claim."""
+    client = source.get("client")
+    if client is None:
+        yield "source", f"{source['kind']}: {source['id']}"
+        return
+    yield "source", f"{source['kind']}: a client stored it ({client['by']})"
+    if client["claim"] is not None:
+        yield "it claims", f"source {client['claim']} (nobody has checked that)"
+
+
 def _facts(reply: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What stands below an answer."""
     if reply.get("retry_after_s"):
         yield "ask again", f"in {reply['retry_after_s']} s: no language model had time"
     source = reply["source"]
-    yield "source", f"{source['kind']}: {source['id']}"
+    yield from source_lines(source)
     yield "confidence", f"{reply['confidence']:.2f}"
     sure = [(word, reply.get(name)) for word, name in (("found", "found"), ("supported", "support"))]
     if evidence := ", ".join(f"{word} {share:.2f}" for word, share in sure if share is not None):

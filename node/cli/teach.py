@@ -3,6 +3,7 @@
 One question and answer, or a file of them: CSV (columns ``question`` and ``answer``, or just two columns) or
 JSON (a list of ``{"question", "answer"}`` or ``[question, answer]``, or an object of answers by question).
 Good rows are stored one after the other; each bad one is named with its line and field, the rest goes on.
+Where another answer stands, a row is not stored without ``--replace``; a file that contradicts itself, never.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import argparse
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from typing import Any
 from node.cli.http import NOBODY, base, call
 from node.cli.terminal import complain, tell
 from node.core.errors import BadInput, Unavailable
+from node.core.model import Client
+from node.core.normalise import normalise
 from node.core.settings import Settings
 
 FILE_BYTES_MAX = 16 * 2**20
@@ -28,6 +31,8 @@ KEPT_S = 10 * 365 * 86_400
 """What a person says of his own stays until he says otherwise; the longest that a node takes."""
 _CALL_TIMEOUT_S = 30.0
 _SAID_MAX = 50
+_SHOWN_CHARS = 120
+CONFLICT = 409
 _NAMES = {"question": "question", "query": "question", "q": "question", "answer": "answer", "a": "answer"}
 _SUFFIXES = (".csv", ".tsv", ".txt", ".json")
 
@@ -43,11 +48,13 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Bad:
-    """A row that was not stored: ``field`` is question, answer or row."""
+    """A row that was not stored: ``field`` is question, answer or row. ``standing``: the CID of another
+    answer that stands there."""
 
     line: int
     field: str
     reason: str
+    standing: str | None = None
 
 
 def teach(args: argparse.Namespace, settings: Settings) -> int:
@@ -61,8 +68,9 @@ def teach(args: argparse.Namespace, settings: Settings) -> int:
     address = base(args, settings)
     stored: list[dict[str, Any]] = []
     bad: list[Bad] = []
+    lines: dict[str, Row] = {}
     for row in rows:
-        done = row if isinstance(row, Bad) else _store(address, row)
+        done = row if isinstance(row, Bad) else _twice(row, lines) or _store(address, row, args.replace)
         if isinstance(done, Bad):
             bad.append(done)
             if not args.json and len(bad) <= _SAID_MAX:
@@ -73,21 +81,51 @@ def teach(args: argparse.Namespace, settings: Settings) -> int:
     if args.file is None and stored:
         said = f"I will remember that. record {stored[0]['cid']}"
     if args.json or args.file is not None or stored:
-        tell(args, {"stored": stored, "bad": [asdict(one) for one in bad]}, [said], is_ascii=False)
+        tell(args, {"stored": stored, "bad": [_told(one) for one in bad]}, [said], is_ascii=False)
     return 1 if bad or not stored else 0
 
 
-def _store(address: str, row: Row) -> dict[str, Any] | Bad:
+def _told(bad: Bad) -> dict[str, Any]:
+    return {name: value for name, value in asdict(bad).items() if value is not None}
+
+
+def _twice(row: Row, before: dict[str, Row]) -> Bad | None:
+    """A row that contradicts an earlier one of the same file, which no ``--replace`` is meant for."""
+    first = before.setdefault(normalise(row.question), row)
+    if normalise(first.answer) == normalise(row.answer):
+        return None
+    return Bad(row.line, "answer", f"line {first.line} of this file gives another answer to this question")
+
+
+def _store(address: str, row: Row, replace: bool) -> dict[str, Any] | Bad:
     """Raises ``Unavailable`` where no node answers: then no further row can be stored."""
-    body = {"query": row.question, "answer": row.answer, "ttl_s": KEPT_S}
+    body = {"query": row.question, "answer": row.answer, "ttl_s": KEPT_S} | (
+        {"replace": True} if replace else {}
+    )
     try:
         status, reply = call(f"{address}/v1/cache/entries", body, _CALL_TIMEOUT_S)
     except NOBODY as exc:
         raise Unavailable(f"no node answers at {address}; start one with: neuroswarm serve") from exc
     if status == 201:
         return {"line": row.line, "question": row.question, "cid": reply.get("cid")}
+    if status == CONFLICT and isinstance(there := reply.get("standing"), dict):
+        return Bad(row.line, "answer", _stands(row, there), str(there.get("cid")))
     field = _NAMES.get(str(reply.get("field", "")), "row")
     return Bad(row.line, field, str(reply.get("detail") or reply.get("title") or f"status {status}"))
+
+
+def _stands(row: Row, there: Mapping[str, Any]) -> str:
+    """What is said of a row where another answer stands."""
+    who = Client(str(there.get("by")), there.get("claim")).told
+    asked = there.get("query")
+    other = "" if asked == normalise(row.question) else f" to {_short(asked)}"
+    said = f"another answer stands{other}: {_short(there.get('answer'))}, stored by {who}"
+    return f"{said} at {there.get('timestamp')}; --replace puts yours in its place"
+
+
+def _short(text: object) -> str:
+    line = " ".join(str(text).split())
+    return f'"{line}"' if len(line) <= _SHOWN_CHARS else f'"{line[:_SHOWN_CHARS]}…"'
 
 
 # --- files ----------------------------------------------------------------------------------------

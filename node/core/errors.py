@@ -7,6 +7,8 @@ in ``model``, not exceptions.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class NodeError(Exception):
     """Base of every error that this program raises on purpose. The message is for a person."""
@@ -27,6 +29,15 @@ class NotFound(NodeError):
 
 class Forbidden(NodeError):
     """The caller may not do this."""
+
+
+class Conflict(NodeError):
+    """Something else stands where the caller wanted to put something; ``standing`` describes it, in JSON."""
+
+    def __init__(self, message: str, *, field: str, standing: Mapping[str, object]) -> None:
+        super().__init__(message)
+        self.field = field
+        self.standing = standing
 
 
 class Rejected(NodeError):

@@ -67,6 +67,8 @@ class Freshness(StrEnum):
 
 # --- arrive ---------------------------------------------------------------------------------------
 
+LOCAL = "local"
+"""Who shows no key and asks from this machine: the tenant, and the name in what such a caller stores."""
 SCOPE_SHARED = "shared"
 SCOPE_PUBLIC = "public"
 _PRIVATE_PREFIX = "private:"
@@ -79,11 +81,29 @@ def private_scope(tenant: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks, from authentication and never from the text."""
+    """Who asks, from authentication and never from the text. ``key``: the public id of the key that was
+    shown, never the key itself; empty where there was none. ``is_admin``: it is a key of the operator."""
 
-    tenant: str = "local"
+    tenant: str = LOCAL
     default_scope: str = SCOPE_SHARED
     may_write: bool = True
+    key: str = ""
+    is_admin: bool = False
+
+    @property
+    def by(self) -> str:
+        """Whose name stands in what this caller stores: the key's id, or ``local``."""
+        return self.key or self.tenant
+
+    @property
+    def is_operator(self) -> bool:
+        """Whoever needs no key on this machine, or shows a key of the operator."""
+        return self.is_admin or self.tenant == LOCAL
+
+    def owns(self, by: str | None) -> bool:
+        """Whether what ``by`` stored is this caller's own word beyond doubt. Without a key nobody can be told
+        from others on this machine."""
+        return bool(self.key) and by == self.key
 
     @property
     def visible_scopes(self) -> tuple[str, ...]:
@@ -195,16 +215,31 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
+class Client:
+    """Who stored an answer through a door (``by``: the id of a key, or ``local``), and what it names as its
+    source, which nobody has checked (``claim``)."""
+
+    by: str
+    claim: str | None = None
+
+    @property
+    def told(self) -> str:
+        """As the name of a source, which no adapter and no document has."""
+        return self.by if self.claim is None else f"{self.by} (claimed source: {self.claim})"
+
+
+@dataclass(frozen=True, slots=True)
 class SourceRef:
     """Where a text comes from. ``kind``: adapter, cache, documents, pasted, llm, extractive, fallback,
     statement, client. ``digest`` is the hex SHA-256 of what was read, of a model its digest, where there is
-    one."""
+    one. ``client``: of what a client stored, who that was; its ``id`` is then what it calls itself."""
 
     kind: str
     id: str
     url: str | None = None
     time: datetime | None = None
     digest: str | None = None
+    client: Client | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,10 +25,12 @@ from node.core.errors import Rejected
 from node.core.ipld import cid as cids
 from node.core.ipld import dagcbor
 from node.core.ipld.cid import Cid
-from node.core.model import PPM
+from node.core.model import LOCAL, PPM, Client
 from node.core.normalise import normalise, query_hash
 
 VERSION = 1
+CLIENT = "client"
+"""Kind of source: what somebody stored through a door."""
 SIGNING_PREFIX = b"neuroswarm/record/v1\n"
 
 QUERY_CHARS_MAX = 65_536
@@ -110,13 +112,23 @@ class Embedding:
 
 @dataclass(frozen=True, slots=True)
 class RecordSource:
-    """Where the answer came from."""
+    """Where the answer came from. ``by``: of kind ``client``, who stored it; ``id`` is then its claim."""
 
     kind: _Text
     id: _Text
     url: _Text | None = None
     time: datetime | None = None
     digest: _Hash | None = None
+    by: _Text | None = None
+
+    @property
+    def client(self) -> Client | None:
+        """Who stored it, where a client did. Records from before there were keys name nobody: that was
+        ``local``."""
+        if self.kind != CLIENT:
+            return None
+        by = self.by or LOCAL
+        return Client(by, None if self.id == by else self.id)
 
 
 @dataclass(frozen=True, slots=True)

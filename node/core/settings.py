@@ -183,6 +183,7 @@ class Cache:
     negative_s: float = _between(0, 10.0, 300)
     sweep_every_s: int = _between(1, 60, 86_400)
     withdrawn_kept_s: int = _between(0, 7 * 86_400, 10**8)
+    withdraw_after_tenants: int = _between(1, 3, 1_000_000)
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,8 +145,9 @@ class RecordStore(Protocol):
         into: Cid | None = None,
     ) -> StoredRecord:
         """Store a signed record. Durable on return; idempotent by CID; withdraws ``supersede``
-        in the same commit. A validation counts on its target and a verdict ``invalid`` by this node's own
-        key withdraws it; a tombstone withdraws its target, now or whenever it arrives later.
+        in the same commit. A validation counts on its target, one for each voice, and a verdict ``invalid``
+        by this node's own key withdraws it, unless a ``voice`` stands in ``kept``; a tombstone withdraws its
+        target, now or whenever it arrives later.
 
         ``cost_us``: what the answer took to make, in microseconds; None: a default by kind of source.
         ``merge``: live answers that say the same as this one; they are withdrawn and become its aliases.
@@ -222,6 +223,11 @@ class RecordStore(Protocol):
 
     async def survivor(self, cid: Cid) -> Cid | None:
         """The record that this one was merged into, if it was."""
+        ...
+
+    async def voices(self, cid: Cid) -> dict[str, tuple[str, Cid]]:
+        """By voice (empty: the operator, else a tenant) the latest verdict of ours on this record, and the
+        CID of its validation. Raises ``Unavailable``."""
         ...
 
     async def select(self, selection: Selection, *, after: int = 0, limit: int = 1_000) -> list[BlockRef]:

@@ -388,7 +388,8 @@ def _words(text: str) -> frozenset[str]:
 def _of_record(ask: str, stored: StoredRecord, tongue: _Tongue) -> str:
     record = stored.record
     assert isinstance(record, AnswerRecord)
-    local = stored.origin == "local"
+    local, client = stored.origin == "local", record.source.client
+    name = record.source.id if client is None else client.by
     return tongue.say(
         {"cid": "cid", "confidence": "share", "stored": "stored"}.get(ask, "made"),
         asked=_cut(record.query),
@@ -397,7 +398,7 @@ def _of_record(ask: str, stored: StoredRecord, tongue: _Tongue) -> str:
         since=_moment(record.timestamp),
         until=tongue.say("until", until=_moment(record.expires)) if record.expires else "",
         peer="" if local else tongue.say("peer", peer=_cut(stored.origin)),
-        source=tongue.source(SourceRef(record.source.kind, record.source.id)),
+        source=tongue.source(SourceRef(record.source.kind, name)),
     )
 
 

@@ -13,6 +13,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from node.answer.composed import Composed
+from node.answer.notes import STARTER
 from node.answer.peer_claims import CLAIM
 from node.answer.score.agreement import Weighed
 from node.answer.score.answer_features import Answered
@@ -24,6 +25,7 @@ from node.core.model import (
     SCOPE_SHARED,
     Answer,
     Citation,
+    Client,
     Confidence,
     Evidence,
     Found,
@@ -164,6 +166,21 @@ def from_expired(query: Query, route: Route, stored: StoredRecord, record: Answe
     return replace(answer, stale=True)
 
 
+def client_of(stored: StoredRecord, record: AnswerRecord) -> Client | None:
+    """Who stored it, where a client did; of a peer's client the peer as well."""
+    client = record.source.client
+    if client is None or stored.origin == beside.OURS:
+        return client
+    return replace(client, by=f"{client.by} at {stored.origin}")
+
+
+def source_of(stored: StoredRecord, record: AnswerRecord) -> SourceRef:
+    """A stored answer as the source of what is said. What a client names as its source is never its id."""
+    client = client_of(stored, record)
+    name = record.source.id if client is None else client.by
+    return SourceRef("cache", name, record.source.url, record.source.time, client=client)
+
+
 def _of_record(
     query: Query,
     route: Route,
@@ -176,7 +193,7 @@ def _of_record(
         query=query,
         text=record.answer,
         route=route,
-        source=SourceRef("cache", record.source.id, record.source.url, record.source.time),
+        source=source_of(stored, record),
         confidence=Confidence(confidence, parts_of(record)),
         freshness=freshness,
         citations=citations_of(record),
@@ -287,7 +304,10 @@ def as_evidence(found: Relevant, asked: str) -> Evidence:
     stored = found.stored
     record = stored.record
     assert isinstance(record, AnswerRecord)
-    name = record.source.id if stored.origin == beside.OURS else f"{CLAIM}{record.source.id}"
+    client = record.source.client
+    name = record.source.id if client is None or _came_with_the_node(stored) else client.told
+    if stored.origin != beside.OURS:
+        name = f"{CLAIM}{name}"
     verdict = agree(asked, record.query)
     return Evidence(
         text=record.answer,
@@ -301,6 +321,11 @@ def as_evidence(found: Relevant, asked: str) -> Evidence:
         cosine=found.cosine,
         is_same=verdict.serve,
     )
+
+
+def _came_with_the_node(stored: StoredRecord) -> bool:
+    """Whether the operator imported it from an export of the starter set."""
+    return (stored.kept or {}).get("imported_source") == {"kind": "documents", "id": STARTER}
 
 
 def scope_as_evidence(stored: StoredRecord) -> str:
@@ -366,7 +391,7 @@ def search_answer(query: Query, route: Route, recall: Recall) -> Answer:
     return replace(
         answer,
         text=found.record.answer,
-        source=SourceRef("cache", found.record.source.id),
+        source=source_of(found.stored, found.record),
         confidence=Confidence(found.record.confidence / PPM, {}),
         cid=str(found.stored.cid),
         stored=True,

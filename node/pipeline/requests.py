@@ -41,17 +41,20 @@ class Entry:
     source: str | None = None
     tags: tuple[str, ...] = ()
     scope: str | None = None
+    replace: bool = False
+    """It is to take the place of what says otherwise, if the caller may replace that."""
     corrects: Cid | None = None
     """The withdrawn record whose place it takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What became of a client's entry: its CID and the scope that it really has."""
+    """What became of a client's entry: its CID, the scope that it really has, and whose word it is."""
 
     cid: str
     scope: str
     reason: str
+    by: str
 
 
 @dataclass(frozen=True, slots=True)

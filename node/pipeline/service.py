@@ -13,25 +13,18 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 
 from node.audit.decisions.answer_entry import decision_entry
-from node.audit.decisions.entry import tombstone_entry
 from node.audit.recorder import Recorder
 from node.cache.quality.estimate import Estimate
 from node.cache.recall import Recall
-from node.cache.refuted import Said as Repeated
 from node.core.clock import new_id
-from node.core.errors import BadInput, Forbidden, NodeError, Rejected, Unavailable
+from node.core.errors import Forbidden, NodeError, Unavailable
 from node.core.ipld.cid import Cid
 from node.core.model import (
     Answer,
     Caller,
     Check,
-    Confidence,
     DecisionRef,
-    Freshness,
-    Kind,
     Query,
-    SourceRef,
-    private_scope,
 )
 from node.core.normalise import normalise
 from node.core.ports import (
@@ -40,8 +33,8 @@ from node.core.ports import (
     Tell,
     Vector,
 )
-from node.core.record import AnswerRecord
-from node.pipeline.feedback import Judging, visible
+from node.pipeline.entries import Entries, visible
+from node.pipeline.feedback import Judging
 from node.pipeline.health import Health, within
 from node.pipeline.invalidation import Invalidator
 from node.pipeline.ports import Ports
@@ -50,16 +43,12 @@ from node.pipeline.replies import is_semantic, search_answer, shadow_step
 from node.pipeline.requests import Ask, CacheStats, Entry, Feedback, Invalidation, Kept, Merged, Said
 from node.pipeline.single_flight import SingleFlight
 from node.pipeline.understanding.understand import Part
-from node.store.remember import Memory, scope_for
-from node.store.retention.freshness import lifetime_s
 from node.store.retention.invalidate import Invalidated
-from node.store.retention.volatility import HOUR_S, only_sounds_of_now, volatility
 
 log = logging.getLogger("neuroswarm.service")
 
 RECEIPT_WAIT_S = 1.5
 """How long a verbose reply waits for the checkpoint that covers its decision: one is due every second."""
-CLIENT_LIFETIME_S = 7 * 86_400
 
 
 @dataclass(slots=True)
@@ -84,7 +73,8 @@ class Service:
         self._invalidator = Invalidator(
             ports.records, ports.rememberer, ports.eraser, self._recorder, ports.clock, version
         )
-        self._judging = Judging(ports, self._recorder, self.put)
+        self._entries = Entries(ports, self._recorder)
+        self._judging = Judging(ports, self._recorder, self._entries.put)
         self._health = Health(ports)
         self._pages: SingleFlight[bytes] = SingleFlight()
         self._ready = True
@@ -201,62 +191,8 @@ class Service:
     # --- the cache as a service -------------------------------------------------------------------
 
     async def put(self, entry: Entry, request_id: str) -> Kept:
-        """Store a client's answer, durable on return. Raises ``BadInput``, ``Forbidden``, ``Rejected``,
-        ``Unavailable``."""
-        caller = entry.caller
-        if not caller.may_write:
-            raise Forbidden("this key may not write")
-        text = normalise(entry.query)
-        if not text:
-            raise BadInput("query holds nothing but question marks and spaces", field="query")
-        part = await self._place(entry.query)
-        route = part.route
-        own = private_scope(caller.tenant)
-        default = own if volatility(text).personal else caller.default_scope
-        asked = {None: default, "private": own}.get(entry.scope, entry.scope)
-        assert asked is not None
-        source = SourceRef("client", entry.source or caller.tenant)
-        scope = scope_for(asked, self._p.policy.publish, source, False)
-        live = route.kind is Kind.DETERMINISTIC
-        # Who states a lifetime vouches for it, whatever the words sound like ("when does it open").
-        vouched, stays = entry.ttl_s is not None and not live, Freshness.GOVERNANCE
-        memory = Memory(
-            request_id=request_id,
-            query=text,
-            answer=entry.answer,
-            route=str(route.kind),
-            source=source,
-            confidence=Confidence(entry.confidence, {"source": entry.confidence}),
-            scope=scope,
-            lifetime_s=lifetime_s(
-                Freshness.TIME_SENSITIVE if live else stays if vouched else Freshness.DEFINITION,
-                query=text,
-                time_sensitive=not vouched and route.time_sensitive and not only_sounds_of_now(text),
-                now=self._p.clock.now().astimezone(self._p.zone),
-                wording_least_s=max(HOUR_S, entry.ttl_s or 0),
-                asked_ttl_s=entry.ttl_s if entry.ttl_s is not None else CLIENT_LIFETIME_S,
-            ),
-            tags=entry.tags,
-            slots=route.slots or None,
-            slot_key=route.key,
-            vector=part.vector,
-            supersedes=entry.corrects,
-        )
-        await self._p.refuted.prepare()
-        said = Repeated(
-            text, entry.answer, "client", caller.visible_scopes, tenant=caller.tenant, vector=part.vector
-        )
-        if self._p.refuted.knows(said):
-            raise Rejected("not stored: known invalid: an equal answer to this question was called invalid")
-        remembered = await (await self._p.rememberer.submit(memory))
-        if remembered.code == "refused":
-            raise Rejected(f"not stored: {remembered.reason}")
-        if remembered.cid is None:
-            raise Unavailable(f"not stored: {remembered.reason}")
-        self._p.watch.entered(text, entry.answer, caller.tenant)
-        scope = remembered.memory.scope
-        reason = "" if scope == asked else _why_not_public(self._p.policy.publish)
-        return Kept(remembered.cid, scope, reason)
+        """See ``Entries.put``."""
+        return await self._entries.put(entry, request_id)
 
     async def search(
         self, ask: Ask, floor: float | None, request_id: str
@@ -264,7 +200,7 @@ class Service:
         """Look a question up without asking anyone (``POST /v1/cache/search``). ``floor`` can only
         raise the similarity floor of the question's class."""
         query = self.query(ask, request_id)
-        part = await self._place(query.asked)
+        part = await self._entries.place(query.asked)
         route = part.route
         base = route.floor if route.floor is not None else self._p.floor_default
         route = replace(route, floor=max(base, floor or 0.0))
@@ -303,10 +239,6 @@ class Service:
             return None
         return None if embedded is None else embedded.vector
 
-    async def _place(self, text: str) -> Part:
-        """The route of a text that stands by itself, on the node's own clock."""
-        return await self._p.understanding.place(text, now=self._p.clock.now().astimezone(self._p.zone))
-
     async def _log_answer(self, answer: Answer) -> DecisionRef | None:
         entry, private = decision_entry(
             answer,
@@ -323,24 +255,8 @@ class Service:
         return await visible(self._p.records, cid, caller)
 
     async def withdraw(self, cid: str, caller: Caller) -> DecisionRef | None:
-        """Erase a record: withdrawn for good by a signed tombstone, its text and the log's commitments to it
-        gone, those of this decision included. The log comes first: what it refuses is not begun. What fails
-        after that may be asked again, and is then decided again. Raises ``NotFound``, ``Forbidden``,
-        ``Unavailable``."""
-        stored = await self.entry(cid, caller)
-        if not caller.may_write:
-            raise Forbidden("this key may not delete")
-        if not isinstance(stored.record, AnswerRecord):
-            raise Forbidden("only answers can be deleted")
-        entry, private = tombstone_entry(
-            target=str(stored.cid),
-            reason="client_delete",
-            scope=stored.record.scope,
-            policy=self._p.policy.version,
-        )
-        decision = (await self._recorder.enter(entry, private)).ref
-        await self._p.eraser.erase(stored, "client_delete")
-        return decision
+        """See ``Entries.withdraw``."""
+        return await self._entries.withdraw(cid, caller)
 
     async def merged(self, stored: StoredRecord) -> Merged:
         """What a record stands for besides itself. Aliases have its scope: who sees it may see them."""
@@ -436,9 +352,3 @@ def _share(estimate: Estimate) -> dict[str, float]:
     """An estimate for a scraper, without the share where nothing is decided."""
     values = {"low": estimate.low, "high": estimate.high, "upper": estimate.upper}
     return values if estimate.share is None else {"estimate": estimate.share, **values}
-
-
-def _why_not_public(publish: str) -> str:
-    if publish != "all":
-        return f"sharing.publish is {publish}: clients' entries are not made public"
-    return "the privacy gate keeps this entry on this node"

@@ -182,6 +182,8 @@ class Stored:
         except NodeError as exc:
             walk.note("documents", "failed", str(exc), code="store_failed")
             found = []
+        scopes = query.caller.visible_scopes
+        found = [one for one in found if not self.recaller.hides(one.stored.cid, scopes)]
         hit = walk.recall.found if self.policy.shadow and walk.recall is not None else None
         if hit is not None and walk.route.kind is not Kind.HISTORICAL:
             # An answer made from the hit that is kept back could not tell whether it was right.

@@ -17,7 +17,8 @@ from node.pipeline import replies
 from node.pipeline.drafts import Drafts
 from node.pipeline.generation import Generation
 from node.pipeline.under_way import Policy, Reached, Walk, asker_key, since_ms
-from node.store.remember import Memory, Remembered, Rememberer, scope_for
+from node.store.record_rules import scope_for
+from node.store.remember import Memory, Remembered, Rememberer
 from node.store.retention.freshness import Lifetime, lifetime
 from node.store.retention.volatility import only_sounds_of_now, volatility
 

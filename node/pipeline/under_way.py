@@ -91,6 +91,8 @@ class Policy:
     version: str
     shadow: bool = False
     """Semantic hits are told to ``Watch`` and not served."""
+    withdraw_after_tenants: int = 3
+    """So many tenants have to call a record invalid before it is withdrawn for all."""
 
 
 def left_s(clock: Clock, query: Query) -> float:

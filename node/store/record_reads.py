@@ -39,6 +39,8 @@ SELECT_VALUE = (
     " FROM record AS r JOIN block AS b ON b.id = r.block_id"
 )
 SELECT_PLACE = "SELECT r.sequence, r.multihash, r.scope FROM record AS r"
+VOICE_OF = f"coalesce(json_extract(kept, '$.{record_rules.VOICE}'), '')"
+"""Of a verdict of ours (``record_rules``, rule 4)."""
 LIVE_ANSWER = "r.kind = 'answer' AND r.state = 'live'"
 FIND = {
     column: f"{SELECT} WHERE {LIVE_ANSWER} AND r.{column} = ? AND r.context IS ? AND r.scope = ?"
@@ -448,6 +450,16 @@ def verdicts(connection: sqlite3.Connection, targets: Sequence[bytes]) -> list[C
     """The validations about these records that are here, by the index of what is said about what."""
     asked = "SELECT multihash FROM record WHERE kind = 'validation' AND block_id IS NOT NULL AND target"
     return [record_cid(row[0]) for row in _among(connection, asked, targets, "ORDER BY sequence")]
+
+
+def voices(connection: sqlite3.Connection, target: bytes, own_issuer: str) -> dict[str, tuple[str, Cid]]:
+    """By voice the latest verdict of ours on a record that counts, and the CID that it is signed as."""
+    rows = connection.execute(
+        f"SELECT {VOICE_OF}, verdict, multihash FROM record WHERE target = ? AND kind = 'validation'"
+        " AND issuer = ? AND origin = 'local' AND state <> 'withdrawn' ORDER BY sequence",
+        (target, own_issuer),
+    ).fetchall()
+    return {voice: (verdict, record_cid(multihash)) for voice, verdict, multihash in rows}
 
 
 def shredded(connection: sqlite3.Connection, slots: Sequence[int], limit: int) -> list[BlockRef]:

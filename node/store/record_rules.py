@@ -8,8 +8,9 @@ Rules:
    certificate of ``key``.
 3. A tombstone withdraws its target when it is our own word or comes from the target's issuer; nobody
    else can take a record from anybody.
-4. A verdict ``invalid`` withdraws its target when it is our own word. Our own verdicts are counted each, for
-   they are our users' feedback; others' once per issuer, the latest.
+4. A verdict ``invalid`` withdraws its target when it is our own word and was given for everybody here (no
+   ``VOICE`` beside it). Verdicts are counted once per voice, the latest: of our own the operator's and each
+   tenant's, of others one per issuer. Of a private record there is one voice here, for one tenant reads it.
 5. Withdrawn is for good: an equal record that arrives again stays withdrawn.
 6. Two answers merge only within one scope, context, embedding model, slot key and kind of source, both our
    own or both of one origin, and only if they say the same. The survivor answers for the other's wording.
@@ -26,19 +27,23 @@ Rules:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
 
 from node.core.errors import Rejected
 from node.core.ipld.cid import Cid
-from node.core.model import SCOPE_PUBLIC, SCOPE_SHARED, Json
+from node.core.model import SCOPE_PUBLIC, SCOPE_SHARED, Json, SourceRef
 from node.core.normalise import normalise
 from node.core.ports import Selection, Use
 from node.core.record import QUERY_CHARS_MAX, AnswerRecord, Record, block_of, decode
 
 LOCAL = "local"
+VOICE = "voice"
+"""Key beside a verdict of ours (``StoredRecord.kept``): the tenant whom it holds for; absent: everybody."""
+OPEN_SCOPES = (SCOPE_SHARED, SCOPE_PUBLIC)
+"""What everybody here may see."""
 LIVE = "live"
 WITHDRAWN = "withdrawn"
 FIND_COLUMNS = ("query_hash", "slot_key", "keyword_key")
@@ -79,6 +84,13 @@ class Checked:
     kept: bytes | None
     cost_us: int | None = None
     """None: nobody timed it."""
+
+    @property
+    def voice(self) -> str:
+        """Rule 4: the tenant whom a verdict of ours holds for; empty: everybody."""
+        if self.kept is None or is_private(self.record.scope):
+            return ""
+        return str(orjson.loads(self.kept).get(VOICE, ""))
 
     @property
     def value(self) -> Value:
@@ -178,7 +190,37 @@ def check_scopes(scopes: int) -> None:
 
 def is_private(scope: str) -> bool:
     """Whether a scope is one person's or tenant's: whatever is neither shared nor public."""
-    return scope not in (SCOPE_SHARED, SCOPE_PUBLIC)
+    return scope not in OPEN_SCOPES
+
+
+def scope_for(
+    memory_scope: str,
+    publish: str,
+    source: SourceRef,
+    grounded: bool,
+    *,
+    made_from: Iterable[str] = (),
+) -> str:
+    """The scope with which an answer is to be stored, by ``sharing.publish``; the privacy gate has the last
+    word (``remember.Rememberer.keep``).
+
+    sourced: answers of adapters and checked documents; grounded: also model answers on evidence; all: also
+    what clients store with ``scope: public`` (the caller passes ``public`` in for those). What is made from
+    stored records (``made_from``: their scopes) is never seen by more people than they are.
+    """
+    for scope in made_from:
+        if is_private(scope):
+            return scope  # the asker's own private records: no other tenant's are ever evidence
+        if scope == SCOPE_SHARED:
+            publish = "none"
+    if source.kind == "client":
+        wanted = publish == "all" and memory_scope == SCOPE_PUBLIC
+    else:
+        sourced = source.kind in ("adapter", "documents") and publish in ("sourced", "grounded", "all")
+        wanted = sourced or (source.kind == "llm" and grounded and publish in ("grounded", "all"))
+    if is_private(memory_scope):
+        return memory_scope
+    return SCOPE_PUBLIC if wanted else SCOPE_SHARED
 
 
 def says_the_same(one: AnswerRecord, other: AnswerRecord) -> bool:

@@ -23,6 +23,7 @@ from node.store.record_reads import (
     LIVE_ANSWER,
     SELECT,
     SELECT_VALUE,
+    VOICE_OF,
     read_row,
     read_whole_rows,
     record_cid,
@@ -89,11 +90,11 @@ def note_withdrawal(connection: sqlite3.Connection, multihash: bytes, reason: st
 
 
 def recount(connection: sqlite3.Connection, target: bytes) -> None:
-    """Count our own verdicts on ``target`` and the latest of each other issuer, if the target is here."""
+    """Count the latest verdict on ``target`` of each voice, if the target is here (``record_rules``, 4)."""
     connection.execute(
         "WITH latest AS (SELECT verdict, row_number() OVER"
-        " (PARTITION BY issuer, CASE origin WHEN 'local' THEN multihash END"
-        " ORDER BY timestamp DESC, multihash DESC) AS place"
+        f" (PARTITION BY issuer, CASE origin WHEN 'local' THEN {VOICE_OF} END"
+        " ORDER BY CASE origin WHEN 'local' THEN sequence ELSE timestamp END DESC, multihash DESC) AS place"
         " FROM record WHERE target = :target AND kind = 'validation' AND state <> 'withdrawn')"
         " UPDATE record SET"
         " valid = (SELECT count(*) FROM latest WHERE place = 1 AND verdict = 'valid'),"
@@ -122,7 +123,8 @@ def _withdrawn_before(
     """Why a record that arrives now is withdrawn already (rules 3 and 4), or None."""
     row = connection.execute(
         "SELECT kind FROM record WHERE target = :target AND state <> 'withdrawn' AND ("
-        " (issuer = :own AND origin = 'local' AND (kind = 'tombstone' OR verdict = 'invalid'))"
+        " (issuer = :own AND origin = 'local'"
+        f" AND (kind = 'tombstone' OR (verdict = 'invalid' AND {VOICE_OF} = '')))"
         " OR (kind = 'tombstone' AND issuer = :issuer AND issuer <> :own)) LIMIT 1",
         {"target": multihash, "own": own_issuer, "issuer": issuer},
     ).fetchone()
@@ -137,9 +139,8 @@ def _apply_word(connection: sqlite3.Connection, checked: record_rules.Checked, o
     if isinstance(record, ValidationRecord):
         target = Cid.parse(record.target).multihash
         recount(connection, target)
-        if record.verdict == "invalid" and record_rules.is_own_word(
-            record.issuer, checked.origin, own_issuer
-        ):
+        is_ours = record_rules.is_own_word(record.issuer, checked.origin, own_issuer)
+        if record.verdict == "invalid" and is_ours and not checked.voice:
             withdraw(connection, target, "invalid")
             survivor = record_reads.survivor(connection, target)
             if survivor is not None:

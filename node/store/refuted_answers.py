@@ -102,6 +102,10 @@ class RefutedStore(FileStore):
         """These records are erased."""
         await self._file.write(forget, cids)
 
+    async def take_back(self, cid: str, scope: str) -> None:
+        """It is not wrong after all for whoever may see this scope."""
+        await self._file.run("DELETE FROM refuted WHERE cid = ? AND scope = ?", (cid, scope))
+
     async def forget_question(self, key: str) -> None:
         """Every answer to the question with this hash is erased, also of records that are here no more."""
         await self._file.run("DELETE FROM refuted WHERE query_hash = ?", (key,))

@@ -13,13 +13,16 @@ context, embedding model, slot key and kind of source, is stored beside the firs
 service, its wording an alias of the other, which lives at least as long and is at least as sure (the older of
 equals). Where neither is both, both stay. Whether two questions are the same is asked of a function that is
 handed in.
+
+What a client stores (``Memory.caller``) merges with its own entries only; what it may do to those of others
+is said in ``provenance``.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol
@@ -27,8 +30,18 @@ from typing import Any, Protocol
 from node.core.clock import Clock, new_id
 from node.core.errors import NodeError, Rejected, Unavailable, Withdrawn
 from node.core.ipld.cid import Cid
-from node.core.model import SCOPE_PUBLIC, SCOPE_SHARED, Citation, Confidence, Json, Slots, SourceRef, ppm
-from node.core.normalise import normalise, query_hash
+from node.core.model import (
+    SCOPE_PUBLIC,
+    SCOPE_SHARED,
+    Caller,
+    Citation,
+    Confidence,
+    Json,
+    Slots,
+    SourceRef,
+    ppm,
+)
+from node.core.normalise import query_hash
 from node.core.ports import Embedded, RecordStore, Semantics, StoredRecord
 from node.core.record import (
     AnswerRecord,
@@ -42,7 +55,9 @@ from node.core.record import (
     sign,
 )
 from node.privacy import private_reason
-from node.store.record_rules import LIVE, LOCAL, is_private
+from node.store import provenance
+from node.store.record_rules import LIVE, LOCAL, OPEN_SCOPES, VOICE
+from node.store.renewal import gives_way, lives_until, same_answer, stands_for
 from node.store.write_back import WriteBack
 
 _log = logging.getLogger("neuroswarm.remember")
@@ -53,11 +68,6 @@ OWED = "embedding_owed"
 _SHORT = 1_000
 _CITATIONS_MAX = 16
 _EQUALS_MAX = 8
-_OUTLIVES_S = 60
-"""A record that lives on for less than this after another gains nobody anything by taking its place."""
-_RENEWED_BELOW = 0.5
-"""The same answer is stored anew where the one there lives less than this share of what the new one would:
-its life is renewed, and at most once in half a life."""
 
 
 class Signer(Protocol):
@@ -98,14 +108,17 @@ class Memory:
     """What the answer took to make, in microseconds; None: not timed."""
     supersedes: Cid | None = None
     """A withdrawn record whose place it takes: what it corrects."""
+    caller: Caller | None = None
+    """Of a client's entry, who stores it; ``replace``: it is to take the place of what contradicts it."""
+    replace: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
     """What came of it. ``code``: stored, known (the same answer is already live, with half its life or more
-    before it), merged (likewise, to the same question in other words), queue_full, refused (no record can
-    hold it), failed. ``stored``: the record that answers from now on; ``merged``: how many others became its
-    aliases."""
+    before it), merged (likewise, to the same question in other words), conflict (another answer stands there,
+    ``stored``, and is not replaced), queue_full, refused (no record can hold it), failed. ``stored``: the
+    record that answers from now on; ``merged``: how many others became its aliases."""
 
     code: str
     reason: str
@@ -202,10 +215,16 @@ class Rememberer:
 
     async def _store(self, memory: Memory) -> Remembered:
         now, doubt = self._clock.now(), self._clock.doubt
-        rivals = await self._rivals(memory)
+        if memory.caller is None:
+            rivals = await self._rivals(memory)
+        else:
+            met = await self._of_clients(memory)
+            rivals, standing = provenance.replaced(memory, memory.caller, met, now)
+            if standing is not None:
+                return Remembered("conflict", "another answer stands there", memory, standing)
         for rival in rivals:
             is_old = doubt is not None and doubt.outdates(rival.record.timestamp, rival.record.expires)
-            if _same_answer(rival, memory, now) and not is_old:
+            if same_answer(rival, memory, now) and not is_old:
                 return Remembered("known", "the same answer is already stored", memory, rival)
         embedded = memory.vector
         if embedded is None and memory.embed == "now":
@@ -214,12 +233,12 @@ class Rememberer:
             except Unavailable:
                 embedded = None  # found by hash, slot and keyword until it is embedded
         twins = await self._twins(memory, embedded, rivals, now)
-        survivor = next((twin for twin in twins if _stands_for(twin, memory, now)), None)
+        survivor = next((twin for twin in twins if stands_for(twin, memory, now)), None)
         if survivor is not None and await self._is_alias(memory, survivor):
             return Remembered("known", "the same answer is already stored", memory, survivor)
         if self.refusal:
             raise Unavailable(self.refusal)
-        twins = [] if survivor is not None else [twin for twin in twins if _gives_way(twin, memory, now)]
+        twins = [] if survivor is not None else [twin for twin in twins if gives_way(twin, memory, now)]
         stored = await self._add(memory, now, embedded, rivals, twins, survivor)
         for gone in (*rivals, *twins):
             self._semantics.remove(gone.cid)
@@ -244,10 +263,11 @@ class Rememberer:
             if stored.cid not in mine
             and (None if record.embedding is None else record.embedding.digest) == digest
             and (record.expires is None or record.expires > now)
-            and normalise(record.answer) == normalise(memory.answer)
+            and (memory.caller is None or provenance.is_of_the_same(memory.caller, record))
+            and provenance.says_the_same(memory.answer, record)
             and self._questions.same_question(memory.query, record.query)
         ]
-        return sorted(found, key=_lives_until, reverse=True)
+        return sorted(found, key=lives_until, reverse=True)
 
     async def _is_alias(self, memory: Memory, survivor: StoredRecord) -> bool:
         """Whether the same source has said it in these words before."""
@@ -303,6 +323,19 @@ class Rememberer:
             if record.query_hash == own or slots is not None
         ]
 
+    async def _of_clients(self, memory: Memory) -> list[StoredRecord]:
+        """Clients' live records that answer the same question beyond doubt, in whatever words. Under one slot
+        key they may say yes and no to two questions. Of those that everybody here may see, all are meant."""
+        own, words = query_hash(memory.query), self._questions.keyword_key(memory.query)
+        keys = ("query_hash", own), ("slot_key", memory.slot_key), ("keyword_key", words)
+        scopes = OPEN_SCOPES if memory.scope in OPEN_SCOPES else (memory.scope,)
+        found = [pair for scope in scopes for pair in await self._like(replace(memory, scope=scope), *keys)]
+        return [
+            stored
+            for stored, record in found
+            if record.query_hash == own or self._questions.same_question(memory.query, record.query)
+        ]
+
     async def _like(
         self, memory: Memory, *keys: tuple[str, str | None]
     ) -> list[tuple[StoredRecord, AnswerRecord]]:
@@ -341,7 +374,12 @@ class Rememberer:
             answer=memory.answer,
             route=memory.route,
             source=RecordSource(
-                source.kind, source.id[:_SHORT], _short(source.url), source.time, source.digest
+                source.kind,
+                source.id[:_SHORT],
+                _short(source.url),
+                source.time,
+                source.digest,
+                None if source.client is None else _short(source.client.by),
             ),
             confidence=ppm(memory.confidence.value),
             confidence_parts={name: ppm(part) for name, part in memory.confidence.parts.items()},
@@ -363,13 +401,15 @@ class Rememberer:
 
     def _said_now(self, scope: str) -> dict[str, Any]:
         """What every statement of ours begins with."""
-        own = self._signer
-        now = self._clock.now()
+        own, now = self._signer, self._clock.now()
         return {"issuer": own.root, "key": own.node, "scope": scope, "timestamp": now, "expires": None}
 
-    async def validate(self, target: StoredRecord, verdict: str, note: str | None) -> StoredRecord:
-        """Store this node's signed verdict on a record, durable on return; ``invalid`` withdraws it.
-        A verdict on a public record is public, the words of whoever gave it are not: they stay beside it."""
+    async def validate(
+        self, target: StoredRecord, verdict: str, note: str | None, voice: str = ""
+    ) -> StoredRecord:
+        """Store this node's signed verdict on a record, durable on return; ``invalid`` withdraws it, unless
+        it is that of one tenant (``voice``). A verdict on a public record is public, the words of whoever
+        gave it, and who that was, are not: they stay beside it."""
         is_public = target.record.scope == SCOPE_PUBLIC
         statement = ValidationRecord(
             **self._said_now(target.record.scope),
@@ -378,14 +418,24 @@ class Rememberer:
             statement=new_id(),
             note=None if is_public else note,
         )
-        kept = {"note": note} if is_public and note is not None else None
-        survivor = await self._records.survivor(target.cid) if verdict == "invalid" else None
-        stored = await self._records.add(sign(statement, self._signer.sign), kept=kept)
-        if verdict == "invalid":
+        kept: dict[str, Json] = {"note": note} if is_public and note is not None else {}
+        if voice:
+            kept[VOICE] = voice
+        is_for_all = verdict == "invalid" and not voice
+        survivor = await self._records.survivor(target.cid) if is_for_all else None
+        stored = await self._records.add(sign(statement, self._signer.sign), kept=kept or None)
+        if is_for_all:
             self._semantics.remove(target.cid)
             if survivor is not None:
                 self._semantics.remove(survivor)  # withdrawn with it: it is what was served
         return stored
+
+    async def withdraw(self, target: Cid) -> None:
+        """Take a record that tenants have called invalid out of service, and what it was merged into."""
+        for cid in (target, await self._records.survivor(target)):
+            if cid is not None:
+                await self._records.withdraw(cid, "invalid")
+                self._semantics.remove(cid)
 
     async def bury_at(self, target: Cid, scope: str, reason: str) -> StoredRecord:
         """Withdraw a record of this scope, which need not be read for it, for good by a signed tombstone,
@@ -406,29 +456,6 @@ def as_embedding(embedded: Embedded) -> Embedding:
     return Embedding(info.model, info.digest, info.dim, embedded.vector.astype("<f4").tobytes())
 
 
-def _lives_until(stored: StoredRecord) -> float:
-    expires = stored.record.expires
-    return float("inf") if expires is None else expires.timestamp()
-
-
-def _ends(memory: Memory, now: datetime) -> float:
-    return float("inf") if memory.lifetime_s is None else now.timestamp() + memory.lifetime_s
-
-
-def _stands_for(twin: StoredRecord, memory: Memory, now: datetime) -> bool:
-    """Whether the older record loses nothing against the newcomer, who says the same."""
-    assert isinstance(twin.record, AnswerRecord)
-    is_as_sure = twin.record.confidence >= ppm(memory.confidence.value)
-    return is_as_sure and _lives_until(twin) + _OUTLIVES_S >= _ends(memory, now)
-
-
-def _gives_way(twin: StoredRecord, memory: Memory, now: datetime) -> bool:
-    """Whether the newcomer loses nothing against the older record."""
-    assert isinstance(twin.record, AnswerRecord)
-    is_as_sure = ppm(memory.confidence.value) >= twin.record.confidence
-    return is_as_sure and _ends(memory, now) + _OUTLIVES_S >= _lives_until(twin)
-
-
 def owes_vector(stored: StoredRecord) -> bool:
     """Whether the record was stored without a vector that it should have had."""
     return stored.kept is not None and bool(stored.kept.get(OWED))
@@ -438,59 +465,15 @@ def shown(what: Memory | AnswerRecord) -> list[str]:
     """Every text of an answer that a public record shows; the rest of it are our own words, hashes, keys and
     times."""
     slots = what.slots or {}
+    client = what.source.client
     texts = [what.query, what.answer, *what.tags, what.slot_key, what.source.id, what.source.url]
+    texts += [] if client is None else [client.by]
     texts += [*slots, *(value for value in slots.values() if isinstance(value, str))]
     for cited in what.citations:
         texts += [cited.source, cited.locator, cited.snippet, cited.url]
     if what.llm is not None:
         texts.append(what.llm.id)
     return [text for text in texts if text]
-
-
-def scope_for(
-    memory_scope: str,
-    publish: str,
-    source: SourceRef,
-    grounded: bool,
-    *,
-    made_from: Iterable[str] = (),
-) -> str:
-    """The scope with which an answer is to be stored, by ``sharing.publish``; the privacy gate has the last
-    word (``Rememberer.keep``).
-
-    sourced: answers of adapters and checked documents; grounded: also model answers on evidence; all: also
-    what clients store with ``scope: public`` (the caller passes ``public`` in for those). What is made from
-    stored records (``made_from``: their scopes) is never seen by more people than they are.
-    """
-    for scope in made_from:
-        if is_private(scope):
-            return scope  # the asker's own private records: no other tenant's are ever evidence
-        if scope == SCOPE_SHARED:
-            publish = "none"
-    if source.kind == "client":
-        wanted = publish == "all" and memory_scope == SCOPE_PUBLIC
-    else:
-        sourced = source.kind in ("adapter", "documents") and publish in ("sourced", "grounded", "all")
-        wanted = sourced or (source.kind == "llm" and grounded and publish in ("grounded", "all"))
-    if is_private(memory_scope):
-        return memory_scope
-    return SCOPE_PUBLIC if wanted else SCOPE_SHARED
-
-
-def _same_answer(rival: StoredRecord, memory: Memory, now: datetime) -> bool:
-    record = rival.record
-    return (
-        isinstance(record, AnswerRecord)
-        and record.answer == memory.answer
-        and (record.query == memory.query or memory.slot_key is not None)
-        and (record.expires is None) == (memory.lifetime_s is None)
-        and (record.expires is None or record.expires > now)
-        and record.confidence == ppm(memory.confidence.value)
-        and (
-            memory.lifetime_s is None
-            or _lives_until(rival) - now.timestamp() >= _RENEWED_BELOW * memory.lifetime_s
-        )
-    )
 
 
 def _short(text: str | None) -> str | None:

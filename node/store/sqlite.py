@@ -290,6 +290,9 @@ class SqliteRecords(_View):
         """The validations about these records that are here, in whatever state. Raises ``Unavailable``."""
         return await self._file.read(reads.verdicts, [cid.multihash for cid in cids])
 
+    async def voices(self, cid: Cid) -> dict[str, tuple[str, Cid]]:
+        return await self._file.read(reads.voices, cid.multihash, self._own_issuer)
+
     async def place(self, cid: Cid) -> BlockRef:
         """Where a record is whose block is here, whether or not that can be read. Raises ``NotFound``,
         ``Unavailable``."""

@@ -14,6 +14,7 @@ import pytest
 
 from node.core.errors import NotFound, Rejected, Unavailable
 from node.core.ipld.cid import RAW, Cid
+from node.core.model import Json
 from node.core.normalise import normalise, query_hash
 from node.core.ports import BlockRef, Selection, Use
 from node.core.record import (
@@ -769,12 +770,32 @@ async def test_verdicts_count_once_per_issuer_the_latest(store: Store) -> None:
     assert (stored.valid, stored.invalid, stored.state) == (1, 1, "live")
 
 
-async def test_our_own_verdicts_count_each(store: Store) -> None:
-    target = (await store.records.add(US.answer())).cid
-    for number, verdict in enumerate(("valid", "valid", "invalid")):
-        await store.records.add(US.validation(target, verdict, statement=f"{number:032x}"))
+async def test_our_own_verdicts_count_once_for_each_voice_the_latest(store: Store) -> None:
+    shared: dict[str, Any] = {"scope": "shared"}
+    target = (await store.records.add(US.answer(**shared))).cid
+    said = (("ana", "invalid"), ("ana", "valid"), ("", "valid"), ("", "valid"), ("bo", "invalid"))
+    for number, (voice, verdict) in enumerate(said):
+        kept: dict[str, Json] | None = {"voice": voice} if voice else None
+        word = US.validation(target, verdict, statement=f"{number:032x}", **shared)
+        last = await store.records.add(word, kept=kept)
     stored = await store.records.get(target)
-    assert (stored.valid, stored.invalid, stored.state) == (2, 1, "withdrawn")
+    assert (stored.valid, stored.invalid, stored.state) == (2, 1, "live")
+    voices = await store.records.voices(target)
+    assert {voice: verdict for voice, (verdict, _) in voices.items()} == {
+        "ana": "valid",
+        "": "valid",
+        "bo": "invalid",
+    }
+    assert voices["bo"][1] == last.cid
+    assert await store.records.voices(Cid.of(b"x")) == {}
+
+
+async def test_a_tenant_s_verdict_does_not_withdraw_what_comes_in_later(store: Store) -> None:
+    record = US.answer(scope="shared")
+    target = block_of(record)[0]
+    await store.records.add(US.validation(target, "invalid", scope="shared"), kept={"voice": "ana"})
+    assert (await store.records.add(record)).state == "live"
+    assert (await store.records.get(target)).invalid == 1
 
 
 async def test_our_own_invalid_withdraws_and_a_valid_does_not_bring_back(store: Store) -> None:
@@ -783,7 +804,7 @@ async def test_our_own_invalid_withdraws_and_a_valid_does_not_bring_back(store: 
     assert await state_of(store, target) == "withdrawn"
     await store.records.add(US.validation(target, "valid", timestamp=START + HOUR))
     stored = await store.records.get(target)
-    assert (stored.state, stored.valid, stored.invalid) == ("withdrawn", 1, 1)
+    assert (stored.state, stored.valid, stored.invalid) == ("withdrawn", 1, 0)
 
 
 async def test_a_stranger_who_claims_our_issuer_withdraws_nothing(store: Store) -> None:

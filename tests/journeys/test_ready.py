@@ -114,7 +114,7 @@ async def test_it_waits_for_the_log_where_the_log_waits_for_the_disk(start: Star
 
 
 async def _correct(node: Client) -> str:
-    await node.store(QUESTION, "The boat is kept in the shed.")
+    await node.store(QUESTION, "The boat is kept in the shed.", replace=True)
     return "boat"
 
 
@@ -187,7 +187,7 @@ async def test_another_record_of_the_same_words_is_found_while_the_walk_is_under
         record = pipeline._decisions.record
 
         async def slow(*given: Any) -> Any:
-            await node.store(QUESTION, "The boat is kept in the shed.")
+            await node.store(QUESTION, "The boat is kept in the shed.", replace=True)
             return await record(*given)
 
         pipeline._decisions = _Slow(pipeline._decisions, slow)

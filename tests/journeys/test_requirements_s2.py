@@ -346,22 +346,26 @@ async def test_legacy_entries_are_found_by_hash_and_never_by_meaning(start: Star
     }
 
 
-async def test_feedback_leaves_signed_statements_and_each_counts(start: Start) -> None:
-    """S2-51: starts at 0; each verdict of this node's users is a record of its own and is counted."""
+async def test_feedback_leaves_signed_statements_of_which_the_latest_of_each_client_counts(
+    start: Start,
+) -> None:
+    """S2-51: starts at 0; a verdict is a record of its own, an equal one of the same client is entered and
+    counts once, and another takes its place."""
     async with start() as node:
         cid = await node.store("Who wrote Faust?", "Schiller.")
         record = await node.entry(cid)
         assert record["validations"] == {"valid": 0, "invalid": 0}
         statements = []
-        for verdict, valid, invalid in (("valid", 1, 0), ("valid", 2, 0), ("invalid", 2, 1)):
+        for verdict, valid, invalid in (("valid", 1, 0), ("valid", 1, 0), ("invalid", 0, 1)):
             done = await node.judge(verdict, cid=cid, note=f"{valid} {invalid}")
             assert done["validations"] == {"valid": valid, "invalid": invalid}
             statements.append(done["validation"])
+        assert statements[0] == statements[1] != statements[2]
         for statement in statements:
             assert (await node.entry(statement))["kind"] == "validation"
         assert [one["verdict"] for one in decisions(node, "validation")] == ["valid", "valid", "invalid"]
         record = await node.entry(cid)
-        assert record["validations"] == {"valid": 2, "invalid": 1}
+        assert record["validations"] == {"valid": 0, "invalid": 1}
 
 
 async def test_each_question_is_one_decision_with_what_was_tried_and_why(start: Start) -> None:

@@ -116,13 +116,13 @@ async def test_feedback_counts_and_an_invalid_record_is_not_served_again(start: 
     async with start() as node:
         await node.store("Who wrote Faust?", "Schiller.")
         reply = await node.ask("Who wrote Faust?")
-        for count in (1, 2):
+        for _ in range(2):  # of one client it counts once
             done = await node.judge("valid", cid=reply["cid"])
-            assert done["validations"] == {"valid": count, "invalid": 0}
+            assert done["validations"] == {"valid": 1, "invalid": 0}
             assert done["served"]
         done = await node.judge("invalid", request_id=reply["request_id"], note="it was Goethe")
         assert not done["served"]
-        assert done["validations"] == {"valid": 2, "invalid": 1}
+        assert done["validations"] == {"valid": 0, "invalid": 1}
         after = await node.ask("Who wrote Faust?")
         assert after["source"]["kind"] != "cache"
         assert "Schiller" not in after["answer"]

@@ -327,6 +327,17 @@ class MemoryRecords:
         ]
         return [stored.cid for stored in sorted(found, key=lambda stored: stored.sequence)]
 
+    async def voices(self, cid: Cid) -> dict[str, tuple[str, Cid]]:
+        self._check_open()
+        own = [
+            word
+            for word in self._words_on(cid)
+            if isinstance(word.record, ValidationRecord)
+            and record_rules.is_own_word(word.record.issuer, word.origin, self._own_issuer)
+        ]
+        by_age = sorted(own, key=lambda word: word.sequence)
+        return {_voice(word): (word.record.verdict, word.cid) for word in by_age}  # type: ignore[attr-defined]
+
     async def place(self, cid: Cid) -> BlockRef:
         """As ``SqliteRecords.place``."""
         self._check_open()
@@ -545,6 +556,7 @@ class MemoryRecords:
         return (
             isinstance(record, ValidationRecord)
             and record.verdict == "invalid"
+            and not _voice(word)
             and record_rules.is_own_word(record.issuer, word.origin, self._own_issuer)
         )
 
@@ -563,16 +575,24 @@ class MemoryRecords:
         row = self._rows.get(target)
         if row is None:
             return
-        latest: dict[tuple[str, bytes], tuple[datetime, bytes, str]] = {}
+        latest: dict[tuple[str, str | None], tuple[float, bytes, str]] = {}
         for word in self._words_on(target):
             record = word.record
             if isinstance(record, ValidationRecord):
-                verdict = (record.timestamp, word.cid.multihash, record.verdict)
-                who = (record.issuer, word.cid.multihash if word.origin == record_rules.LOCAL else b"")
+                is_local = word.origin == record_rules.LOCAL
+                age = word.sequence if is_local else record.timestamp.timestamp()
+                verdict = (age, word.cid.multihash, record.verdict)
+                who = (record.issuer, _voice(word) if is_local else None)
                 latest[who] = max(latest.get(who, verdict), verdict)
         verdicts = [verdict for _, _, verdict in latest.values()]
         counted = replace(row.stored, valid=verdicts.count("valid"), invalid=verdicts.count("invalid"))
         self._rows[target] = replace(row, stored=counted)
+
+
+def _voice(word: StoredRecord) -> str:
+    if record_rules.is_private(word.record.scope):
+        return ""
+    return str((word.kept or {}).get(record_rules.VOICE, ""))
 
 
 def _spared(row: _Row, now: datetime | None) -> tuple[int, float, int]:

@@ -18,9 +18,12 @@ One JSON object a line, UTF-8, at most ``LINE_BYTES_MAX`` bytes. Keys:
 ``cid, route, slots, slot_key, citations, llm, validations``   written by the export for whoever reads it
 
 Other keys are kept beside the record. Rules of the import:
-1. A line is a client's word, whatever it says of itself: source kind ``client``, confidence at most 0.95, the
-   lifetime that a client would get, slots and slot key by this node's own router, scope ``public`` only where
-   ``sharing.publish`` and the privacy screen allow it. No embedding is taken: it is made here, later.
+1. A line is a client's word, whatever it says of itself: source kind ``client``, stored by ``local`` (whoever
+   imports it), with the source that it names as its claim, confidence at most 0.95, the lifetime that a
+   client would get, slots and slot key by this node's own router, scope ``public`` only where
+   ``sharing.publish`` and the privacy screen allow it. Its texts pass the screen that clients' texts pass. No
+   embedding is taken: it is made here, later. The import is the operator's: a line takes the place of what
+   clients have stored for its question.
 2. It may be repeated: what is live already is not stored twice.
 3. A bad line is reported with its number, field and limit, and stops nothing.
 4. Lines come in batches; memory does not grow with the file.
@@ -33,7 +36,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -44,12 +47,25 @@ from node.cache.keys import keyword_key
 from node.core.clock import Clock, new_id
 from node.core.errors import BadInput, CorruptState, NotFound, Rejected
 from node.core.ipld.cid import Cid
-from node.core.model import PPM, SCOPE_PUBLIC, SCOPE_SHARED, Confidence, Freshness, Json, Kind, SourceRef
+from node.core.model import (
+    LOCAL,
+    PPM,
+    SCOPE_PUBLIC,
+    SCOPE_SHARED,
+    Client,
+    Confidence,
+    Freshness,
+    Json,
+    Kind,
+    SourceRef,
+)
 from node.core.normalise import normalise, query_hash
 from node.core.ports import RecordStore, StoredRecord
-from node.core.record import QUERY_CHARS_MAX, AnswerRecord, as_map, format_time
+from node.core.record import CLIENT, QUERY_CHARS_MAX, AnswerRecord, as_map, format_time
+from node.pipeline.entries import check_for_people
 from node.pipeline.understanding.route import Router
-from node.store.remember import OWED, Memory, Rememberer, scope_for
+from node.store.record_rules import scope_for
+from node.store.remember import OWED, Memory, Rememberer
 from node.store.retention.freshness import lifetime_s
 
 LINE_BYTES_MAX = 512 * 1024
@@ -112,6 +128,11 @@ class _Parsed:
     is_unverified: bool = False
     """A model said it on no evidence: it would come in as somebody's knowledge."""
 
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """What people and models are shown of it, each text behind its field."""
+        yield from (("query", self.query), ("answer", self.answer), ("source", self.source.id))
+        yield from (("tags", tag) for tag in self.tags)
+
 
 @dataclass(frozen=True, slots=True)
 class CacheFile:
@@ -136,6 +157,7 @@ class CacheFile:
         for number, line in lines:
             try:
                 parsed = parse(line)
+                await check_for_people(parsed.texts())
             except BadInput as exc:
                 outcomes.append(LineOutcome(number, "bad", str(exc), exc.field, exc.limit))
                 continue
@@ -372,7 +394,8 @@ def _source(value: object, made: datetime | None) -> tuple[SourceRef, dict[str, 
     ):
         raise BadInput("source.url is no address", field="source", limit=f"1 to {_URL_CHARS_MAX} characters")
     said: dict[str, Json] = {} if kind == "client" else {"imported_source": {"kind": kind, "id": name}}
-    return SourceRef("client", name, url=url, time=_time(told, "time") or made), said
+    claim = None if name == LOCAL else name
+    return SourceRef(CLIENT, name, url, _time(told, "time") or made, client=Client(LOCAL, claim)), said
 
 
 def _tags(value: object) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import orjson
 
 from node.app.transfer.index_entry import EntryVector, IndexEntry
 from node.core.ipld.cid import DAG_CBOR, Cid
-from node.core.model import Json
+from node.core.model import Client, Json, SourceRef
 from node.core.ports import Embedded, EmbedderInfo, StoredRecord
 from node.core.record import AnswerRecord, Embedding, Record
 from node.peers.rules import kept as beside
@@ -18,6 +18,11 @@ SCOPE, ORIGIN = "scope", "origin"
 """Keys of an exported entry: who may see it, and whose word it is where it is not ours."""
 UNVERIFIED = "unverified"
 """Key of an exported entry that a model said on no evidence."""
+CLIENT = "client"
+"""Key of an exported entry that a client stored: who that was; ``source`` is then its claim."""
+
+
+_NAME_CHARS_MAX = 256
 
 
 def record_cid(entry: IndexEntry) -> Cid | None:
@@ -39,7 +44,17 @@ def difference(record: Record, entry: IndexEntry) -> str | None:
 
 def kept_of(entry: IndexEntry) -> dict[str, Json]:
     """What is kept beside the record: unknown keys, without those that an export adds."""
-    return {name: value for name, value in entry.extra.items() if name not in (SCOPE, ORIGIN)}
+    return {name: value for name, value in entry.extra.items() if name not in (SCOPE, ORIGIN, CLIENT)}
+
+
+def source_of(entry: IndexEntry) -> SourceRef:
+    """Whose word the entry is: of what a client had stored, that client's, never a document's."""
+    by = entry.extra.get(CLIENT)
+    if not isinstance(by, str) or not by.strip():
+        return SourceRef("documents", entry.source or "import", time=entry.timestamp)
+    by = by[:_NAME_CHARS_MAX]
+    claim = None if entry.source in ("", by) else entry.source
+    return SourceRef("client", claim or by, time=entry.timestamp, client=Client(by, claim))
 
 
 def identity(entry: IndexEntry) -> str:
@@ -64,7 +79,7 @@ def embedding_of(embedded: Embedded) -> Embedding:
 
 def exported(stored: StoredRecord, record: AnswerRecord) -> IndexEntry:
     """A record as an entry."""
-    has = record.embedding
+    has, client = record.embedding, record.source.client
     return IndexEntry(
         query=record.query,
         query_hash=record.query_hash,
@@ -79,6 +94,7 @@ def exported(stored: StoredRecord, record: AnswerRecord) -> IndexEntry:
             **(stored.kept or {}),
             SCOPE: record.scope,
             **({UNVERIFIED: True} if record.is_unverified else {}),
+            **({} if client is None else {CLIENT: client.by}),
             **({} if stored.origin == LOCAL else {ORIGIN: stored.origin}),
         },
     )

@@ -46,6 +46,7 @@ from node.app.transfer.index_records import (
     identity,
     kept_of,
     record_cid,
+    source_of,
 )
 from node.app.transfer.kept_export import Lost, drop, entries, keep_lost
 from node.cache.keys import keyword_key
@@ -54,7 +55,7 @@ from node.core.clock import Clock, new_id
 from node.core.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable
 from node.core.files import FILE_MODE
 from node.core.ipld.cid import Cid
-from node.core.model import SCOPE_PUBLIC, SCOPE_SHARED, Confidence, Json, SourceRef, ppm
+from node.core.model import SCOPE_PUBLIC, SCOPE_SHARED, Caller, Confidence, Json, ppm
 from node.core.normalise import normalise, query_hash
 from node.core.ports import Embedded, RecordStore, Semantics, StoredRecord
 from node.core.record import AnswerRecord, sign
@@ -65,8 +66,8 @@ from node.peers.rules.values import Level, Standing, Tier
 from node.peers.sync.blocks import Gets
 from node.pipeline.understanding.route import Router
 from node.privacy import private_reason
-from node.store.record_rules import LIVE, LOCAL
-from node.store.remember import OWED, Memory, Rememberer, Signer, owes_vector, scope_for, shown
+from node.store.record_rules import LIVE, LOCAL, scope_for
+from node.store.remember import OWED, Memory, Rememberer, Signer, owes_vector, shown
 from node.store.state import StateStore
 
 log = logging.getLogger("neuroswarm.portable")
@@ -240,8 +241,9 @@ class PortableIndex:
                 has_record = cid is not None and entry.answer is None
                 return "waiting" if has_record else "incomplete", problem
             done = await self.keeping.rememberer.keep(memory)
-            outcome = done.code
-            problem = problem if done.stored is not None else f"it is not imported: {done.reason}"
+            outcome = "refused" if done.code == "conflict" else done.code
+            is_in = done.stored is not None and outcome != "refused"
+            problem = problem if is_in else f"it is not imported: {done.reason}"
         if outcome != "failed":
             await self.keeping.state.set_meta(mark, "")
         return outcome, problem
@@ -403,7 +405,7 @@ class PortableIndex:
                 return None
         query = normalise(entry.query)
         route = self.router.route(entry.query, now=now)
-        source = SourceRef("documents", entry.source or "import", time=entry.timestamp)
+        source = source_of(entry)
         # A copy of what was kept from peers, or came from one, is not to leave as our own word.
         is_ours_to_share = entry.extra.get(SCOPE, SCOPE_PUBLIC) == SCOPE_PUBLIC and ORIGIN not in entry.extra
         return Memory(
@@ -420,6 +422,7 @@ class PortableIndex:
             vector=self._vector(entry),
             embed="never" if entry.embedding is None and not embed else "later",
             kept={**kept_of(entry), **({} if entry.cid is None else {"imported_cid": entry.cid})},
+            caller=None if source.client is None else Caller(),
         )
 
     def _vector(self, entry: IndexEntry) -> Embedded | None:

@@ -17,6 +17,7 @@ from node.audit.decisions.entry_fields import (
     VERSION,
     Entry,
     cid_of,
+    client_of,
     confidence_of,
     digest_of,
     is_cid,
@@ -32,6 +33,7 @@ from node.audit.decisions.entry_fields import (
 from node.core.model import (
     SCOPE_PUBLIC,
     Answer,
+    Client,
     Confidence,
     HitInfo,
     Json,
@@ -45,13 +47,18 @@ from node.core.ports import EmbedderInfo
 def _source(
     source: SourceRef, scope: str, private: dict[str, str], *, name: str = "source"
 ) -> dict[str, Json]:
-    """Kind and id; an id that could carry a user's words or a private CID is committed to instead."""
+    """Kind and id; an id that could carry a user's words or a private CID is committed to instead.
+    ``client``: who stored it, where a client did, never what that calls its source."""
     kind = safe_code(source.kind)
     named = kind in NAMED_SOURCES and token(source.id) is not None and not is_cid(source.id)
     public_record = kind == "cache" and scope == SCOPE_PUBLIC and is_cid(source.id)
     if not named and not public_record and source.id:
         private[name] = source.id
-    return {"kind": kind, "id": source.id if named or public_record else None}
+    return {
+        "kind": kind,
+        "id": source.id if named or public_record else None,
+        "client": client_of(source.client, scope, private, name=name),
+    }
 
 
 def _model(source: SourceRef) -> dict[str, Json] | None:
@@ -208,8 +215,10 @@ def store_entry(
     cid: str | None = None,
     expires: datetime | None = None,
     confidence: float | None = None,
+    client: Client | None = None,
 ) -> Entry:
-    """What became of a write-back. ``outcome``: stored, failed or skipped; ``reason``: a code."""
+    """What became of a write-back. ``outcome``: stored, failed or skipped; ``reason``: a code. ``client``:
+    who stored it through a door."""
     private: dict[str, str] = {}
     entry: dict[str, Json] = {
         "v": VERSION,
@@ -220,6 +229,7 @@ def store_entry(
         "outcome": safe_code(outcome),
         "reason": safe_code(reason),
         "scope": scope_class(scope),
+        "client": client_of(client, scope, private),
         "cid": cid_of(cid, scope, private),
         "expires_s": seconds(expires),
         "confidence_ppm": ppm(confidence),

@@ -41,9 +41,18 @@ from node.core.model import (
 
 
 def validation_entry(
-    *, target: str, verdict: str, scope: str, policy: str, tenant: str | None = None, cid: str | None = None
+    *,
+    target: str,
+    verdict: str,
+    scope: str,
+    policy: str,
+    tenant: str | None = None,
+    by: str = "",
+    cid: str | None = None,
 ) -> Entry:
     """A verdict (``valid`` or ``invalid``) on the record ``target``; ``cid`` is the validation record's own.
+    ``by``: operator, client (who stored the record, or alone reads it) or tenant, whose verdict takes the
+    record from nobody else before others agree.
 
     A note that came with the verdict is user text and stays out.
     """
@@ -54,6 +63,7 @@ def validation_entry(
         "policy": token(policy),
         "decision": "validated",
         "verdict": safe_code(verdict),
+        "by": safe_code(by) or None,
         "scope": scope_class(scope),
         "target": cid_of(target, scope, private, name="target"),
         "cid": cid_of(cid, scope, private),

@@ -11,9 +11,11 @@ from typing import TypeAlias
 from node.core.errors import Rejected
 from node.core.ipld.cid import Cid
 from node.core.model import (
+    LOCAL,
     PPM,
     SCOPE_PUBLIC,
     SCOPE_SHARED,
+    Client,
     Confidence,
     Json,
     Step,
@@ -128,6 +130,16 @@ def cid_of(cid: str | None, scope: str, private: dict[str, str], *, name: str = 
     if scope == SCOPE_PUBLIC and is_cid(cid):
         return cid
     private[name] = cid
+    return None
+
+
+def client_of(client: Client | None, scope: str, private: dict[str, str], *, name: str = "") -> str | None:
+    """Who stored an answer: ``local``, or the id of a key. Of what is private the key is a commitment."""
+    if client is None:
+        return None
+    if client.by == LOCAL or (scope in (SCOPE_PUBLIC, SCOPE_SHARED) and token(client.by) == client.by):
+        return client.by
+    private["client" + name.removeprefix("source")] = client.by
     return None
 
 

@@ -58,6 +58,7 @@ def in_brief(entry: Mapping[str, object], reason: str) -> list[str]:
     which the log keeps a code."""
     lines = [*_say("class", entry), f"Why: {_text(reason)}."]
     lines += _source(_map(entry.get("source")))
+    lines += [line.strip() for line in _say("source_client", entry)]
     lines += [line for line in _hit(entry) if not line.startswith(" ")]
     lines += _confidence(entry)
     for number, part in enumerate(_maps(entry.get("parts"), _PARTS_MAX), start=1):
@@ -93,6 +94,7 @@ def _walked(entry: Mapping[str, object]) -> Iterator[str]:
         yield f"  Why: {_words(entry.get('route_reason'))}."
     yield from _sources(entry)
     yield from _source(_map(entry.get("source")))
+    yield from _say("source_client", entry)
     yield from _hit(entry)
     if entry.get("stale") is True:
         yield "It was out of date and served marked as stale."

@@ -11,7 +11,10 @@ Rules:
    refused, where the record was an adapter's. Documents are the operator's word and are not meant.
 5. The question is the one that was asked: an answer that came from another question's record says nothing
    against that question.
-6. What is erased is forgotten here too. Feedback on a draft, which is on no disk, is remembered until the
+6. What one tenant called invalid, and goes on for others, holds for that tenant alone, as if the record were
+   its own private one (``scope``); that very record is not served to it nor read for it, whatever its source.
+   Taken back, it is forgotten.
+7. What is erased is forgotten here too. Feedback on a draft, which is on no disk, is remembered until the
    stop.
 
 A store that fails costs what it would have remembered beyond the next start, and is logged.
@@ -72,6 +75,8 @@ class RefutedAnswers:
         self._wrong: list[_Wrong] = []
         self.on_change: Callable[[], None] = lambda: None
         """Called when ``knows`` may say something else."""
+        self._hidden: frozenset[tuple[str, str]] = frozenset()
+        """Scope and CID of rule 6."""
         self._asked: tuple[tuple[object, ...], list[_Wrong]] | None = None
         """The question that was asked about last, and what is held against it."""
 
@@ -121,16 +126,25 @@ class RefutedAnswers:
 
     def _has_changed(self) -> None:
         self._asked = None
+        rows = [wrong.row for wrong in self._wrong]
+        self._hidden = frozenset((row.scope, row.cid) for row in rows if row.cid and is_private(row.scope))
         self.on_change()
 
     # --- being told -------------------------------------------------------------------------------
 
-    async def invalid(self, cid: Cid, record: AnswerRecord, *, asked: str | None, tenant: str) -> None:
-        """``record`` was called invalid as the answer to ``asked`` (None: to its own question)."""
+    async def invalid(
+        self, cid: Cid, record: AnswerRecord, *, asked: str | None, tenant: str, scope: str | None = None
+    ) -> None:
+        """``record`` was called invalid as the answer to ``asked`` (None: to its own question). ``scope``:
+        for whom that holds; None: for whoever may see the record. Said again it changes nothing."""
         question = record.query if asked is None else normalise(asked)
+        scope = scope or record.scope
+        said = (str(cid), scope, tenant, query_hash(question))
+        if any((*_key(wrong.row), wrong.query_hash) == said for wrong in self._wrong):
+            return
         row = RefutedRow(
             str(cid),
-            record.scope,
+            scope,
             tenant,
             self._clock.now(),
             record.source.kind,
@@ -141,12 +155,21 @@ class RefutedAnswers:
         )
         self._enter(row, question, record.answer)
         await self.prepare()
-        if is_private(record.scope) and agree(question, record.query).veto is not None:
+        if is_private(scope) and agree(question, record.query).veto is not None:
             return  # the record cannot tell after a start what was asked
         try:
             await self._store.add(row)
         except NodeError as exc:
             log.warning("what was called invalid will be forgotten at the next start: %s", exc)
+
+    async def take_back(self, cid: str, *, scope: str) -> None:
+        """Rule 6: this record is right after all, for whom that held. Raises ``Unavailable``."""
+        kept = [wrong for wrong in self._wrong if (wrong.row.cid, wrong.row.scope) != (cid, scope)]
+        if len(kept) == len(self._wrong):
+            return
+        self._wrong = kept
+        self._has_changed()
+        await self._store.take_back(cid, scope)
 
     def invalid_draft(self, question: str, answer: str, *, scope: str, tenant: str) -> None:
         """A draft was called invalid: remembered until the stop, for it is on no disk."""
@@ -209,6 +232,9 @@ class RefutedAnswers:
             for wrong in self._of_question(said)
         )
 
+    def hides(self, cid: str, scopes: Sequence[str]) -> bool:
+        return bool(self._hidden) and any((scope, cid) in self._hidden for scope in scopes)
+
     def _of_question(self, said: Said) -> list[_Wrong]:
         """Rules 1 and 3. One look-up asks for each of its candidates, so the last question is kept."""
         key = (said.question, tuple(said.scopes), said.context, said.vector)
@@ -226,6 +252,10 @@ class RefutedAnswers:
             ]
             self._asked = (key, found)
         return self._asked[1]
+
+
+def _key(row: RefutedRow) -> tuple[str, str, str]:
+    return row.cid, row.scope, row.tenant
 
 
 def _digest(wrong: _Wrong) -> str:

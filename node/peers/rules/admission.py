@@ -229,7 +229,7 @@ def _is_vector(data: bytes) -> bool:
 def _written_for_a_model(record: AnswerRecord) -> str | None:
     """Which rule of ``injection`` any text breaks that a person or a model may see."""
     source = record.source
-    texts = [record.query, record.answer, *record.tags, source.kind, source.id]
+    texts = [record.query, record.answer, *record.tags, source.kind, source.id, source.by or ""]
     addresses = [source.url]
     for one in record.citations:
         texts += [one.source, one.locator, one.snippet]

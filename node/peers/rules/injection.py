@@ -1,4 +1,5 @@
-"""What a peer's text must not hold: anything that is written for the model that may read it, not for people.
+"""What a text of a peer or a client must not hold: anything that is written for the model that may read it,
+not for people.
 
 Rules (own; facts on trust B, "cached text as LLM context"), in this order; the first that is broken names the
 refusal:
@@ -29,6 +30,14 @@ from collections.abc import Iterable, Iterator
 
 from node.language.orders import CHAT_TOKEN, gives_orders
 
+RULES = {
+    "control": "control characters",
+    "hidden_text": "characters that do not show",
+    "chat_token": "marks by which chat models tell who speaks",
+    "orders": "a sentence that gives orders to a model",
+    "calls_home": "markup or a link that loads or runs something",
+}
+"""Rule → what a text that breaks it holds."""
 _ALONE = "\u00ad\u061c\u200b-\u200f\u2060\ufeff"
 """Soft hyphen, breaks and joiners of zero width, direction marks: honest in ones."""
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from node.core.model import SourceRef
-from node.store.remember import scope_for
+from node.store.record_rules import scope_for
 
 ADAPTER, MODEL, CLIENT = (SourceRef(kind, "x") for kind in ("adapter", "llm", "client"))
 

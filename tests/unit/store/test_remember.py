@@ -11,7 +11,8 @@ from node.cache.keys import keyword_key
 from node.core.model import Citation, SourceRef
 from node.core.ports import Embedded
 from node.core.record import AnswerRecord
-from node.store.remember import OWED, Memory, Questions, owes_vector, scope_for
+from node.store.record_rules import scope_for
+from node.store.remember import OWED, Memory, Questions, owes_vector
 from tests.manual_clock import ManualClock
 from tests.record_builders import START
 from tests.references.record_store import MemoryStore

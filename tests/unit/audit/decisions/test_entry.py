@@ -32,6 +32,7 @@ from node.core.ipld.cid import Cid
 from node.core.model import (
     Answer,
     Caller,
+    Client,
     Confidence,
     Freshness,
     HitInfo,
@@ -115,7 +116,7 @@ def test_a_served_answer() -> None:
         "floor_ppm": 900_000,
         "confidence_ppm": 930_000,
         "confidence_parts_ppm": {"completeness": 1_000_000, "reliability": 950_000},
-        "source": {"kind": "adapter", "id": "coingecko"},
+        "source": {"kind": "adapter", "id": "coingecko", "client": None},
         "embedder": {"id": EMBEDDER.model, "digest": EMBEDDER.digest},
         "storage": {"decision": "will_store", "reason": "stored"},
         "policy": "neuroswarm-0.1",
@@ -173,8 +174,33 @@ def test_only_a_public_record_is_named_and_no_tenant(
 @pytest.mark.parametrize("kind", ["documents", "client", "cache", "extractive"])
 def test_a_source_that_a_user_named_is_committed(kind: str) -> None:
     entry, private = entry_of(source=SourceRef(kind, "salaries_2026"))
-    assert entry["source"] == {"kind": kind, "id": None}
+    assert entry["source"] == {"kind": kind, "id": None, "client": None}
     assert private["source"] == "salaries_2026"
+
+
+@pytest.mark.parametrize(
+    ("scope", "by", "shown"),
+    [
+        ("shared", "local", "local"),
+        ("private:ann", "local", "local"),
+        ("public", "k-ann", "k-ann"),
+        ("shared", "k-ann", "k-ann"),
+        ("private:ann", "k-ann", None),
+        ("shared", "a peer's client", None),
+    ],
+)
+def test_who_stored_an_answer_is_said_and_what_it_claims_is_not(
+    scope: str, by: str, shown: str | None
+) -> None:
+    source = SourceRef("cache", by, client=Client(by, "wikipedia"))
+    entry, private = entry_of(scope, source=source)
+    assert entry["source"] == {"kind": "cache", "id": None, "client": shown}
+    assert private.get("client") == (by if shown is None else None)
+    assert "wikipedia" not in str(entry)
+    stored, sealed = store_entry(
+        request="r", outcome="stored", reason="stored", scope=scope, policy="p", client=source.client
+    )
+    assert (stored["client"], sealed.get("client")) == (shown, private.get("client"))
 
 
 def test_a_model_is_named_with_its_digest() -> None:
