@@ -99,7 +99,7 @@ class Judging:
 
     async def _stated(self, stored: StoredRecord, record: AnswerRecord, said: Said) -> _Stated:
         """Enter and sign the verdict, and withdraw what goes with it. Of one client the latest verdict
-        counts: an equal one is entered, and not signed again."""
+        counts: an equal one is entered, and signed again only with a note, which is kept."""
         caller, verdict, target = said.caller, said.verdict, stored.cid
         is_for_all = provenance.may_take_from_all(caller, record)
         voice = "" if is_for_all else caller.tenant
@@ -116,7 +116,7 @@ class Judging:
         served = {target, await self.ports.records.survivor(target) or target}
         live = set(await self.ports.records.live([*served]))
         before = (await self.ports.records.voices(target)).get(voice)
-        if before is not None and before[0] == verdict:
+        if before is not None and before[0] == verdict and said.note is None:
             statement = before[1]
         else:
             statement = (await self.ports.rememberer.validate(stored, verdict, said.note, voice)).cid

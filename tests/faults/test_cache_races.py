@@ -147,7 +147,7 @@ REWORDED = "please tell me how do i prune an apple tree in winter"
 async def test_after_the_reply_to_a_withdrawal_no_search_returns_it(tmp_path: Path, how: str) -> None:
     async with start(tmp_path, embed="local") as node:
         for number in range(4):
-            cid = await node.store(QUESTION, f"Cut {number} branches.")
+            cid = await node.store(QUESTION, f"Cut {number} branches.", replace=True)
             for text in (QUESTION, REWORDED):
                 assert (await node.search(text))["cid"] == cid
             gone = asyncio.Event()

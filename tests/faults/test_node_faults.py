@@ -322,7 +322,7 @@ async def test_delete_racing_with_store_leaves_one_truth(tmp_path: Path) -> None
         dead: set[str] = set()
 
         async def write(number: int) -> str:
-            return await node.store(query, f"River {number}.")
+            return await node.store(query, f"River {number}.", replace=True)
 
         async def bury(cid: str) -> None:
             assert await node.delete(cid) == 200

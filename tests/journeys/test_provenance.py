@@ -13,7 +13,7 @@ from node.api import page
 from node.core.model import Caller, private_scope
 from node.pipeline.requests import Ask, Entry, Said
 from node.pipeline.service import Service
-from tests.faults.node_kit import Client
+from tests.faults.node_kit import Client, Done, eventually
 from tests.journeys.conftest import MovedClock, Start
 from tests.journeys.test_cli import run
 
@@ -21,10 +21,13 @@ QUESTION, FIRST, SECOND = "When does the regatta start?", "It starts at ten.", "
 ENTRIES = "/v1/cache/entries"
 
 
-async def explained(node: Client, what: str) -> str:
-    done = await run("explain", what, "--url", node.url, folder=node.folder)
-    assert done.returncode == 0, done
-    return done.stdout
+async def explained(node: Client, what: str, wanted: str) -> str:
+    """What ``explain`` says, once the checkpoint that covers it is published and has ``wanted``."""
+
+    async def look() -> Done:
+        return await run("explain", what, "--url", node.url, folder=node.folder)
+
+    return (await eventually(look, lambda done: wanted in done.stdout)).stdout
 
 
 # --- it says so everywhere ------------------------------------------------------------------------
@@ -34,7 +37,7 @@ async def explained(node: Client, what: str) -> str:
 async def test_a_claimed_source_is_shown_as_a_claim_and_never_as_the_source(start: Start, claim: str) -> None:
     async with start() as node:
         cid = await node.store(QUESTION, FIRST, source=claim)
-        assert "A client stored it: local" in await explained(node, cid)
+        await explained(node, cid, "A client stored it: local")
         whose = {"by": "local", "claim": claim}
         reply = await node.ask(QUESTION)
         assert reply["source"] == {"kind": "cache", "id": "local", "client": whose}, reply["trace"]
@@ -50,8 +53,8 @@ async def test_a_claimed_source_is_shown_as_a_claim_and_never_as_the_source(star
         told = page.respond(question=QUESTION, reply=reply).text
         assert told is not None
         assert f"a client stored it (local); it claims the source {claim}" in told
-        said = await explained(node, reply["request_id"])
-        assert "A client had stored it, local (somebody on this machine, without a key)" in said
+        whose_word = "A client had stored it, local (somebody on this machine, without a key)"
+        said = await explained(node, reply["request_id"], whose_word)
         assert claim not in said
 
 
@@ -104,8 +107,7 @@ async def test_another_answer_is_a_conflict_and_replace_puts_it_there(start: Sta
             assert (standing["cid"], standing["answer"]) == (cid, FIRST)
             assert (standing["by"], standing["claim"]) == ("local", "harbour office")
             assert "replace" in problem["detail"]
-            said = await explained(node, cid)
-            assert "another client's answer to this question stands" in said
+            await explained(node, cid, "another client's answer to this question stands")
         for words in (QUESTION, "when does the regatta start"):
             assert (await node.ask(words))["answer"] == FIRST
         status, kept = await node.post(ENTRIES, {"query": QUESTION, "answer": SECOND, "replace": True})
@@ -233,7 +235,7 @@ async def test_a_key_replaces_its_own_word_and_nobody_else_s(start: Start) -> No
         third = await put(service, ADMIN, "It starts at one.", replace=True)
         record = await node.entry(third)
         assert record["source"]["client"] == {"by": "k-ops", "claim": None}
-        assert "A client stored it: k-ops" in await explained(node, third)
+        await explained(node, third, "A client stored it: k-ops")
         for caller in (ANN, BOB):
             with pytest.raises(Exception, match="only who stored this entry") as told:
                 await service.withdraw(third, caller)
@@ -263,9 +265,7 @@ async def test_a_verdict_of_one_client_counts_once(start: Start) -> None:
         said = await node.judge("invalid", cid=cid)
         assert (said["served"], said["validations"]) == (False, {"valid": 0, "invalid": 1})
         assert (await node.entry(cid))["state"] == "withdrawn"
-        assert "the operator's; it counts for everybody" in await explained(
-            node, str(said["decision"]["index"])
-        )
+        await explained(node, str(said["decision"]["index"]), "the operator's; it counts for everybody")
 
 
 async def test_a_tenant_s_verdict_holds_for_the_tenant_and_for_all_once_enough_agree(start: Start) -> None:
@@ -289,8 +289,7 @@ async def test_a_tenant_s_verdict_holds_for_the_tenant_and_for_all_once_enough_a
         last = await service.feedback(Said(CYD, "invalid", cid))
         assert last.invalid == 3
         assert last.decision is not None
-        said = await explained(node, str(last.decision.index))
-        assert "a tenant's; it counts for that tenant" in said
+        await explained(node, str(last.decision.index), "a tenant's; it counts for that tenant")
         assert (await node.entry(cid))["state"] == "withdrawn"
         assert (await node.ask(QUESTION))["answer"] != FIRST
         status, _ = await node.post(ENTRIES, {"query": QUESTION, "answer": FIRST})
