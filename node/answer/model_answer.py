@@ -52,7 +52,8 @@ def from_draft(
         raise Rejected(f"the model's answer was unusable: {cleaned.reason}")
     bare = strip_marks(cleaned.text, blocks)
     # "The expression is [1]": the mark stands where the answer should.
-    is_blank = bare != cleaned.text and ends_before_it_answers(bare)
+    ends_otherwise = bare.splitlines()[-1:] != cleaned.text.splitlines()[-1:]
+    is_blank = ends_otherwise and ends_before_it_answers(bare)
     silent = abstains(bare)
     about = [block.about for block in blocks]
     if not silent and (is_blank or says_nothing_new(question, bare, about)):

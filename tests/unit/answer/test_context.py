@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from node.answer.context import ORDER_REMARK, estimate, pack
 from node.language.markup import DATA_MARK, LABEL_LINE, THINK_TAG, defang
 from node.language.orders import CHAT_TOKEN, gives_orders
-from node.models.embedders.local import tokenizer_file, tokens_of
+from node.models.embedders.local import TOKENIZER, tokens_of
 from tests.unit.answer.material import adapter, document
 from tests.unit.pipeline.tables import sections
 
-TOKENS = tokens_of(tokenizer_file())
+TOKENS = tokens_of(TOKENIZER)
 SENTENCES = sections(__file__, "sentences.txt")
 
 
