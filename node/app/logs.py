@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from node.api.logs import Served
 from node.app.storage import VERSION, Ground, Probe, asks, fact, policy_of
 from node.audit.anchors import anchoring
 from node.audit.anchors.anchor import Anchor, AnchorState, NoAnchor
 from node.audit.anchors.anchoring import Anchoring
 from node.audit.anchors.opentimestamps import OpenTimestamps
+from node.audit.decisions import epochs
 from node.audit.decisions.entry import anchor_entry
 from node.audit.decisions.log import DecisionLog
 from node.audit.log.writer import Pace, TileLog
 from node.audit.tlog.policy import WitnessPolicy
+from node.audit.upkeep.copies import copy_at
+from node.audit.upkeep.upkeep import Upkeep
 from node.audit.witnesses.cosigning import Witnesses
 from node.audit.witnesses.ours import Witness
 from node.core.errors import NodeError
@@ -31,8 +35,11 @@ from node.core.scheduler import Scheduler
 from node.core.signed_note import Verifier
 from node.ipfs.kubo import KuboBlockStore
 from node.ipfs.log_blocks import LogBlocks
+from node.ipfs.log_copy import BlockCopy, Blocks
 from node.store.sqlite import SqliteStore
 
+PUBLICATIONS_SIGNED = "publications.signed"
+"""Below ``keys``: the newest note that was signed for the publications log."""
 PUBLICATIONS_BLOCKS_EVERY_S = 30.0
 """How far its blocks may lag behind the log that peers read; as far as the head that leads to them."""
 LAST_BLOCKS_TIMEOUT_S = 2.0
@@ -46,7 +53,7 @@ class Logs:
     blocks, by log."""
 
     publications: TileLog
-    folders: Mapping[str, Path]
+    folders: Mapping[str, Served]
     witness: Witness
     blocks: BlockStore
     heads: Mapping[str, Callable[[], Cid | None]]
@@ -64,7 +71,7 @@ async def open_logs(ground: Ground, daemon: KuboBlockStore | None, scheduler: Sc
         identity.publications_origin,
         identity.log_signers(identity.publications_origin),
         clock,
-        high_water=data_dir / "keys" / "publications.signed",
+        high_water=data_dir / "keys" / PUBLICATIONS_SIGNED,
         pace=Pace(every_s=settings.log.publish_every_s),
     )
     stack.push_async_callback(publications.close)
@@ -103,15 +110,16 @@ async def open_logs(ground: Ground, daemon: KuboBlockStore | None, scheduler: Sc
     stack.push_async_callback(made.close, LAST_BLOCKS_TIMEOUT_S / 2)
     publications.on_published(made.published)
     await made.start()
-    folders, public = {"publications": folder}, made.blocks
+    served, probe = await _whole(ground, folder, lambda: publications, made, _stored(store, daemon))
+    folders, public = {"publications": served}, made.blocks
     heads: dict[str, Callable[[], Cid | None]] = {"publications": lambda: made.head}
     probes = [
         fact(lambda: replace(publications.health(), name="log:publications")),
         fact(witness.health),
         fact(lambda: replace(made.health(), name="log:publications:blocks")),
+        probe,
     ]
     if isinstance(decisions, DecisionLog):
-        folders["decisions"] = decisions.directory
         blocks = LogBlocks(
             decisions.directory,
             made.blocks,
@@ -122,9 +130,49 @@ async def open_logs(ground: Ground, daemon: KuboBlockStore | None, scheduler: Sc
         )
         public = blocks.blocks
         heads["decisions"] = lambda: blocks.head
+        folders["decisions"], probe = await _whole(
+            ground, decisions.directory, lambda: decisions.tile_log, blocks, _stored(store, daemon)
+        )
+        probes.append(probe)
         probes += await _follow(ground, decisions, policy, blocks)
         probes.append(await _anchored(ground, decisions, scheduler))
     return Logs(publications, folders, witness, public, heads, tuple(probes))
+
+
+def _stored(store: SqliteStore, daemon: KuboBlockStore | None) -> list[Blocks]:
+    """Where blocks of a log lie that do not come out of its folder."""
+    return [store.blocks] if daemon is None else [store.blocks, daemon]
+
+
+async def _whole(
+    ground: Ground, folder: Path, live: Callable[[], TileLog], made: LogBlocks, stored: Sequence[Blocks]
+) -> tuple[Served, Probe]:
+    """Look after a log's files from here on: what it is served with, and how it is."""
+    keys, settings = ground.data_dir / "keys", ground.settings.log
+    is_decisions = folder != ground.data_dir / "publications"
+
+    def verifiers(origin: str) -> list[Verifier]:
+        return [signer.verifier for signer in ground.identity.log_signers(origin)]
+
+    def high_water(epoch: int) -> Path:
+        return epochs.high_water(keys, epoch) if is_decisions else keys / PUBLICATIONS_SIGNED
+
+    upkeep = Upkeep(
+        "log:files" if is_decisions else "log:publications:files",
+        folder,
+        live,
+        verifiers,
+        high_water,
+        [
+            *(copy_at(place, ground.http, ground.clock) for place in settings.copies),
+            BlockCopy(lambda: made.head, made.blocks, stored),
+        ],
+        ground.clock,
+    )
+    ground.stack.push_async_callback(upkeep.close)
+    made.blocks.mend = upkeep.mend
+    await upkeep.start()
+    return Served(folder, verifiers, upkeep.mend), fact(upkeep.health)
 
 
 async def _follow(

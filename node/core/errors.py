@@ -61,5 +61,10 @@ class CorruptState(NodeError):
     """Something on disk is not what this program wrote; it says which file and what to do."""
 
 
+class DamagedLog(CorruptState):
+    """A part of a transparency log is not what its signed checkpoint vouches for, and is not given out. The
+    message names entries by their numbers and no path of this machine: it may be shown to everybody."""
+
+
 class Misconfigured(NodeError):
     """A setting is unknown, malformed or contradicts another; the message is one sentence."""

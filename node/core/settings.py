@@ -206,7 +206,8 @@ class Peers:
 class Log:
     """The decision log. ``durability``: before_reply, behind_50ms, memory (lost at stop). ``witness_policy``:
     path of a tlog-policy file: who must cosign our checkpoints, and whose we cosign. ``anchor_calendars``:
-    OpenTimestamps calendars by URL; none by default. ``block_headers_url``: who knows the block headers."""
+    OpenTimestamps calendars by URL; none by default. ``block_headers_url``: who knows the block headers.
+    ``copies``: folders and addresses that hold the log too, for mending it."""
 
     durability: str = _one_of("before_reply", "behind_50ms", "memory")
     on_failure: str = _one_of("answer", "refuse")
@@ -219,6 +220,7 @@ class Log:
     anchor_calendars: tuple[str, ...] = _url(())
     anchor_every_s: int = _between(60, 3_600, 10**8)
     block_headers_url: str = _url("")
+    copies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,6 +369,9 @@ def _check(settings: Settings) -> None:
     for url in settings.adapters.news.feeds:
         if url != "none":
             _check_url("adapters.news.feeds", url)
+    for place in settings.log.copies:
+        if "://" in place:
+            _check_url("log.copies", place)
     for key, values, check in (
         ("peers.urls", settings.peers.urls, address_of),
         ("peers.trusted", settings.peers.trusted, public_key_of),

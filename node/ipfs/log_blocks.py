@@ -32,6 +32,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from node.audit.decisions.origin import epoch_of
+from node.audit.log.checked import CheckedFolder
 from node.audit.log.reader import CHECKPOINT, FolderSource
 from node.audit.log.writer import Published
 from node.audit.tlog.tiles import WIDTH, Tile, tiles_at
@@ -457,15 +458,15 @@ class LogBlocks:
 class _Folder:
     """A log's folder as of its newest checkpoint."""
 
-    source: FolderSource
+    source: CheckedFolder
     note: bytes
     cid: Cid
     checkpoint: Checkpoint
 
     @classmethod
     async def open(cls, folder: Path) -> _Folder:
-        """Raises ``NotFound`` (no checkpoint), ``Rejected``, ``Unavailable``."""
-        source = FolderSource(folder)
+        """Raises ``NotFound`` (no checkpoint), ``DamagedLog``, ``Unavailable``."""
+        source = CheckedFolder(FolderSource(folder))
         note = await source.read(CHECKPOINT, NOTE_BYTES_MAX)
         return cls(source, note, Cid.of(note, RAW), _checkpoint(note))
 

@@ -121,6 +121,28 @@ def find(files: Files, directory: Path, origin: str) -> Found:
     return found
 
 
+def loose_entries(files: Files, directory: Path, origin: str) -> list[bytes]:
+    """The entries in every valid frame that the journal has, whatever lies between; for those who look for
+    what can be saved. A file that cannot be read is passed over."""
+    entries: list[bytes] = []
+    try:
+        names = [name for name in files.names(directory) if _NAME.fullmatch(name)]
+    except OSError:
+        return entries
+    for name in names:
+        try:
+            data = files.read(directory / name, _FILE_BYTES_MAX)
+        except OSError:
+            continue
+        at = data.find(_MAGIC)
+        while at >= 0:
+            frame = decode_frame(origin, data, at)
+            if frame is not None:
+                entries.extend(frame[1])
+            at = data.find(_MAGIC, at + 1 if frame is None else frame[2])
+    return entries
+
+
 class Journal:
     """The open journal. ``size`` is the index of the next entry."""
 

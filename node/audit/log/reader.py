@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import stat
 from collections import OrderedDict
@@ -77,6 +78,10 @@ class FolderSource:
                     raise Rejected(f"{self.directory / path}{packed.SUFFIX}: {exc}") from exc
         return self._read(path, bytes_max)
 
+    def plain_now(self, path: str, bytes_max: int) -> bytes:
+        """``read_now`` of this very file: a complete bundle only where it lies there plain."""
+        return self._read(path, bytes_max)
+
     def packed_now(self, path: str, bytes_max: int) -> bytes:
         """A complete bundle as gzip, blocking. Raises ``NotFound`` also where it lies there plain."""
         return self._read(path + packed.SUFFIX, packed.packed_max(bytes_max))
@@ -90,16 +95,19 @@ class FolderSource:
         except (FileNotFoundError, NotADirectoryError) as exc:
             raise NotFound(f"there is no {path} in {self.directory}") from exc
         except OSError as exc:
-            raise Unavailable(f"{self.directory / path} cannot be read: {exc.strerror or exc}") from exc
+            said = f"{self.directory / path} cannot be read: {exc.strerror or exc}"
+            # A bad sector stays one: the file is as good as lost, and may be mended.
+            raise (Rejected if exc.errno == errno.EIO else Unavailable)(said) from exc
         if len(data) > bytes_max:
             raise Rejected(f"{self.directory / path} has more than {bytes_max} bytes")
         return data
 
     async def partial_widths(self, tile: Tile) -> list[int]:
         """The widths below 256 in which this tile or bundle lies in the folder, smallest first."""
-        return await asyncio.to_thread(self._partial_widths, tile)
+        return await asyncio.to_thread(self.widths_now, tile)
 
-    def _partial_widths(self, tile: Tile) -> list[int]:
+    def widths_now(self, tile: Tile) -> list[int]:
+        """``partial_widths``, blocking."""
         folder = Tile(tile.level, tile.index, 1).path.removesuffix("/1")
         try:
             descriptor = self._open(folder, os.O_RDONLY | os.O_DIRECTORY)
