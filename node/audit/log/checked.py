@@ -137,6 +137,17 @@ class CheckedFolder:
         except Unvouched as exc:
             raise DamagedTile(exc.tile, standing.checkpoint.origin, exc.why) from exc
 
+    def wrong(self, standing: Standing, tile: Tile) -> bytes | None:
+        """What a partial tile, left by an earlier checkpoint, should hold; None where it does, or where this
+        checkpoint does not cover it. Raises ``DamagedTile``, ``Unavailable``."""
+        try:
+            right = self.tile_under(standing, tile).data
+            return None if self._plain(tile) == right else right
+        except NotFound:
+            return None  # removed just now
+        except Rejected:
+            return right
+
     def opened(self, note: bytes) -> Checkpoint:
         """A checkpoint that a key of its log has signed. Raises ``DamagedLog``."""
         return self._opened(note, CHECKPOINT)

@@ -13,11 +13,12 @@ from array import array
 from collections.abc import Iterator
 from pathlib import Path
 
-from node.audit.tlog.tiles import ENTRIES, HEIGHT, LEVEL_MAX, WIDTH, Tile
+from node.audit.tlog.tiles import ENTRIES, HEIGHT, LEVEL_MAX, WIDTH, Tile, tiles_at
 
 GROUP = 1_000
 """Tiles of one level in one directory."""
 _NAME = re.compile(r"([0-9]{3})(?:\.gz)?", re.ASCII)
+_PARTIAL = re.compile(r"([0-9]{3})\.p", re.ASCII)
 _UNSEEN = 0
 
 
@@ -25,7 +26,7 @@ def levels_of(size: int) -> list[tuple[int, int]]:
     """(level, complete tiles) of a log of ``size`` entries, bundles first."""
     found = [(ENTRIES, size // WIDTH)]
     level = 0
-    while level <= LEVEL_MAX and (count := size >> HEIGHT * (level + 1)):
+    while level < LEVEL_MAX and (count := size >> HEIGHT * (level + 1)):
         found.append((level, count))
         level += 1
     return found
@@ -53,9 +54,10 @@ class Marks:
 
 
 def groups(size: int) -> Iterator[tuple[int, int, int]]:
-    """(level, first tile, tiles) of each directory that holds complete tiles of a log of ``size`` entries."""
-    for level, count in levels_of(size):
-        for first in range(0, count, GROUP):
+    """(level, first tile, complete tiles) of each directory that tiles of a log of ``size`` entries lie
+    in."""
+    for level, count in [*levels_of(size), *((one.level, 0) for one in tiles_at(size) if not one.index)]:
+        for first in range(0, max(1, count), GROUP):
             yield level, first, min(GROUP, count - first)
 
 
@@ -70,6 +72,30 @@ def changed(directory: Path, marks: Marks, level: int, first: int, count: int) -
         if look == _UNSEEN or (mark != _UNSEEN and look != mark):
             found.append(tile)
     return found
+
+
+def narrower(directory: Path, level: int, first: int, count: int) -> dict[Tile, int]:
+    """How the partial tiles look that lie beside these tiles and the one after them. Raises ``OSError``."""
+    found: dict[Tile, int] = {}
+    for name in _names((directory / Tile(level, first).path).parent):
+        number = _PARTIAL.fullmatch(name)
+        index = first + int(number[1]) if number else -1
+        if not first <= index <= first + count:
+            continue
+        for width in _names((directory / Tile(level, index, 1).path).parent):
+            if not (width.isascii() and width.isdigit() and 0 < int(width[:4]) < WIDTH and width[0] != "0"):
+                continue
+            tile = Tile(level, index, int(width))
+            if look := look_of(directory, tile):
+                found[tile] = look
+    return found
+
+
+def _names(directory: Path) -> list[str]:
+    try:
+        return [path.name for path in directory.iterdir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
 
 
 def look_of(directory: Path, tile: Tile) -> int:

@@ -93,7 +93,8 @@ class Upkeep:
         self._copies = list(copies)
         self._clock = clock
         self._marks: dict[int, Marks] = {}
-        self._unread: Iterator[tuple[int, Tile]] = iter(())
+        self._beside_seen: dict[int, dict[Tile, int]] = {}
+        self._unread: Iterator[tuple[int, Tile]] | None = None
         self._passes = 0
         self._read = 0
         self._one_at_a_time = asyncio.Lock()
@@ -171,12 +172,13 @@ class Upkeep:
                 await self._sweep(epoch, standing)
         self.damages.keep_only(known)
         worked_s = 0.0
+        if self._unread is None:
+            self._unread = self._all(known)
         while True:
             place = next(self._unread, None)
             if place is None:
-                if self._read:
-                    self._passes += 1
-                self._unread = self._all(known)
+                self._unread = None
+                self._passes += 1
                 return
             if place[0] in known:
                 worked_s += await self._timed(*known[place[0]], place[1])
@@ -212,10 +214,12 @@ class Upkeep:
         size = standing.checkpoint.size
         for tile in {one.is_bundle: one for one in tiles_at(size)}.values():  # the bundle, and the edge
             await self.check(epoch, standing, tile)
+        beside: dict[Tile, int] = {}
         for level, first, count in sweep.groups(size):
             began = self._clock.monotonic()
             try:
                 found = await asyncio.to_thread(sweep.changed, epoch.place, marks, level, first, count)
+                beside |= await asyncio.to_thread(sweep.narrower, epoch.place, level, first, count)
             except OSError as exc:
                 raise Unavailable(f"the log's folder cannot be read: {exc.strerror or exc}") from exc
             await self._clock.sleep((self._clock.monotonic() - began) * REST)
@@ -223,9 +227,31 @@ class Upkeep:
                 known = self.damages.get(epoch.number, tile)
                 if known is None or known.again_at <= self._clock.monotonic():
                     await self._timed(epoch, standing, tile)
+        await self._look_beside(epoch, standing, beside)
         for damage in self.damages.of(epoch.number):
             if damage.tile is not None and damage.again_at <= self._clock.monotonic():
                 await self._timed(epoch, standing, damage.tile)
+
+    async def _look_beside(self, epoch: Epoch, standing: Standing, looks: dict[Tile, int]) -> None:
+        """Partial tiles that earlier checkpoints left: nobody needs them any more, and readers of the folder
+        look at them. A damaged one is written again from the wider one."""
+        seen = self._beside_seen.setdefault(epoch.number, {})
+        for tile in [one for one in seen if one not in looks]:
+            del seen[tile]
+        for tile, look in looks.items():
+            if seen.get(tile) == look:
+                continue
+            began = self._clock.monotonic()
+            try:
+                right = await asyncio.to_thread(epoch.folder.wrong, standing, tile)
+                if right is not None and await self._stands(epoch):
+                    await epoch.write({tile: right})
+                    self._told(standing.checkpoint.origin, f"{tile.path} was damaged", "a wider one")
+                    continue
+            except (DamagedTile, Unavailable):
+                continue  # the wider one is looked at by itself
+            seen[tile] = look
+            await self._clock.sleep((self._clock.monotonic() - began) * REST)
 
     # --- one epoch --------------------------------------------------------------------------------
 
