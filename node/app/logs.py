@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from node.api.logs import Served
-from node.app.storage import VERSION, Ground, Probe, asks, fact, policy_of
+from node.app.storage import VERSION, Ground, Probe, asks, copies_of, fact, keys_of, policy_of
 from node.audit.anchors import anchoring
 from node.audit.anchors.anchor import Anchor, AnchorState, NoAnchor
 from node.audit.anchors.anchoring import Anchoring
@@ -24,7 +24,7 @@ from node.audit.decisions.entry import anchor_entry
 from node.audit.decisions.log import DecisionLog
 from node.audit.log.writer import Pace, TileLog
 from node.audit.tlog.policy import WitnessPolicy
-from node.audit.upkeep.copies import copy_at
+from node.audit.upkeep.offline import make_ready
 from node.audit.upkeep.upkeep import Upkeep
 from node.audit.witnesses.cosigning import Witnesses
 from node.audit.witnesses.ours import Witness
@@ -32,7 +32,6 @@ from node.core.errors import NodeError
 from node.core.ipld.cid import Cid
 from node.core.ports import Appended, BlockStore
 from node.core.scheduler import Scheduler
-from node.core.signed_note import Verifier
 from node.ipfs.kubo import KuboBlockStore
 from node.ipfs.log_blocks import LogBlocks
 from node.ipfs.log_copy import BlockCopy, Blocks
@@ -66,14 +65,7 @@ async def open_logs(ground: Ground, daemon: KuboBlockStore | None, scheduler: Sc
     stack, decisions = ground.stack, ground.decisions
     policy = await policy_of(settings)
     folder = data_dir / "publications"
-    publications = await TileLog.open(
-        folder,
-        identity.publications_origin,
-        identity.log_signers(identity.publications_origin),
-        clock,
-        high_water=data_dir / "keys" / PUBLICATIONS_SIGNED,
-        pace=Pace(every_s=settings.log.publish_every_s),
-    )
+    publications = await _publications(ground, folder)
     stack.push_async_callback(publications.close)
     witness = await Witness.open(
         data_dir / "witness",
@@ -139,6 +131,22 @@ async def open_logs(ground: Ground, daemon: KuboBlockStore | None, scheduler: Sc
     return Logs(publications, folders, witness, public, heads, tuple(probes))
 
 
+async def _publications(ground: Ground, folder: Path) -> TileLog:
+    """Raises ``CorruptState``, ``Unavailable``."""
+    settings, identity, clock = ground.settings, ground.identity, ground.clock
+    signed = ground.data_dir / "keys" / PUBLICATIONS_SIGNED
+    copies = copies_of(settings, ground.http, clock)
+    await make_ready(folder, keys_of(identity), lambda _epoch: signed, copies, clock)
+    return await TileLog.open(
+        folder,
+        identity.publications_origin,
+        identity.log_signers(identity.publications_origin),
+        clock,
+        high_water=signed,
+        pace=Pace(every_s=settings.log.publish_every_s),
+    )
+
+
 def _stored(store: SqliteStore, daemon: KuboBlockStore | None) -> list[Blocks]:
     """Where blocks of a log lie that do not come out of its folder."""
     return [store.blocks] if daemon is None else [store.blocks, daemon]
@@ -148,11 +156,8 @@ async def _whole(
     ground: Ground, folder: Path, live: Callable[[], TileLog], made: LogBlocks, stored: Sequence[Blocks]
 ) -> tuple[Served, Probe]:
     """Look after a log's files from here on: what it is served with, and how it is."""
-    keys, settings = ground.data_dir / "keys", ground.settings.log
+    keys, verifiers = ground.data_dir / "keys", keys_of(ground.identity)
     is_decisions = folder != ground.data_dir / "publications"
-
-    def verifiers(origin: str) -> list[Verifier]:
-        return [signer.verifier for signer in ground.identity.log_signers(origin)]
 
     def high_water(epoch: int) -> Path:
         return epochs.high_water(keys, epoch) if is_decisions else keys / PUBLICATIONS_SIGNED
@@ -164,7 +169,7 @@ async def _whole(
         verifiers,
         high_water,
         [
-            *(copy_at(place, ground.http, ground.clock) for place in settings.copies),
+            *copies_of(ground.settings, ground.http, ground.clock),
             BlockCopy(lambda: made.head, made.blocks, stored),
         ],
         ground.clock,
@@ -193,13 +198,10 @@ async def _follow(
     if policy is None or not asks(policy):
         return [fact(blocks.health)]
 
-    def keys(origin: str) -> list[Verifier]:
-        return [signer.verifier for signer in ground.identity.log_signers(origin)]
-
     witnesses = Witnesses(
         policy,
         lambda: decisions.tile_log,
-        keys,
+        keys_of(ground.identity),
         ground.http,
         ground.clock,
         timeout_s=ground.settings.log.witness_timeout_s,

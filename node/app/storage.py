@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
@@ -15,11 +16,16 @@ import aiohttp
 
 from adapters import registry
 from node import __version__
+from node.audit.decisions import epochs
 from node.audit.decisions.log import DecisionLog
 from node.audit.decisions.memory import MemoryLog
 from node.audit.decisions.shards import Terms
+from node.audit.log.checked import KeysOf
 from node.audit.recorder import Recorder
 from node.audit.tlog.policy import WitnessPolicy
+from node.audit.upkeep.copies import copy_at
+from node.audit.upkeep.mending import Copy
+from node.audit.upkeep.offline import make_ready
 from node.audit.witnesses.cosigning import load_policy
 from node.cache.keys import keyword_key
 from node.core.clock import Clock
@@ -29,6 +35,7 @@ from node.core.metrics import Metrics
 from node.core.model import Check
 from node.core.ports import Adapter
 from node.core.settings import Settings
+from node.core.signed_note import Verifier
 from node.peers.rules.admission import ADMISSION_REASONS
 from node.peers.rules.values import PEER_TIERS
 from node.pipeline.understanding.route import Floors, Router
@@ -83,9 +90,13 @@ async def open_ground(settings: Settings, clock: Clock, stack: AsyncExitStack) -
         data_dir / "blocks.sqlite", own_issuer=identity.root, keyword_key=keyword_key
     )
     stack.push_async_callback(store.close)
-    decisions = await open_decisions(settings, data_dir, _directory(settings.governance_dir), identity, clock)
-    stack.push_async_callback(decisions.close)
     http = await stack.enter_async_context(http_session(settings))
+    folder = _directory(settings.governance_dir)
+    if settings.log.durability != MEMORY:
+        high_water = partial(epochs.high_water, data_dir / "keys")
+        await make_ready(folder, keys_of(identity), high_water, copies_of(settings, http, clock), clock)
+    decisions = await open_decisions(settings, data_dir, folder, identity, clock)
+    stack.push_async_callback(decisions.close)
     adapters = list(registry.build(settings.adapters, clock, http))
     for adapter in adapters:
         stack.push_async_callback(adapter.close)
@@ -131,6 +142,20 @@ async def open_decisions(
         ),
         is_held=policy is not None and asks(policy),
     )
+
+
+def keys_of(identity: Identity) -> KeysOf:
+    """The keys that sign a log of this node now."""
+
+    def keys(origin: str) -> list[Verifier]:
+        return [signer.verifier for signer in identity.log_signers(origin)]
+
+    return keys
+
+
+def copies_of(settings: Settings, http: aiohttp.ClientSession, clock: Clock) -> list[Copy]:
+    """Who else holds the logs, as the settings say."""
+    return [copy_at(place, http, clock) for place in settings.log.copies]
 
 
 def asks(policy: WitnessPolicy) -> bool:

@@ -70,14 +70,15 @@ class Epoch:
 
 
 class Upkeep:
-    """For the log in ``directory`` and its closed epochs. ``live``: what is written now. ``start`` it inside
-    a running loop, ``close`` it before the log."""
+    """For the log in ``directory`` and its closed epochs. ``live``: what is written now, None where nobody
+    writes and the caller holds the log's lock. ``start`` it inside a running loop, ``close`` it before the
+    log."""
 
     def __init__(
         self,
         name: str,
         directory: Path,
-        live: Callable[[], TileLog],
+        live: Callable[[], TileLog | None],
         keys: KeysOf,
         high_water: HighWater,
         copies: Sequence[Copy],
@@ -96,6 +97,7 @@ class Upkeep:
         self._beside_seen: dict[int, dict[Tile, int]] = {}
         self._unread: Iterator[tuple[int, Tile]] | None = None
         self._passes = 0
+        self._rest = REST
         self._read = 0
         self._one_at_a_time = asyncio.Lock()
         self._stop = asyncio.Event()
@@ -147,6 +149,33 @@ class Upkeep:
                 standing = await self._standing(one)
                 return standing is not None and await self.check(one, standing, tile)
         return False
+
+    async def whole(self, progress: Callable[[int], None]) -> None:
+        """Look at everything once, without a rest; ``progress`` is told how many files were read. Raises
+        ``Unavailable``."""
+        self._rest = 0.0
+        for epoch in await self.epochs():
+            standing = await self._standing(epoch)
+            if standing is None:
+                continue
+            await self._sweep(epoch, standing)
+            for level, count in sweep.levels_of(standing.checkpoint.size):
+                for index in range(count):
+                    await self.check(epoch, standing, Tile(level, index))
+                    self._read += 1
+                    progress(self._read)
+
+    async def edge(self) -> None:
+        """Look at what whoever opens the log to write it has to read: the newest checkpoint, the right edge
+        and the last complete bundle. Raises ``Unavailable``."""
+        epoch = (await self.epochs())[0]
+        standing = await self._standing(epoch)
+        if standing is None or not standing.checkpoint.size:
+            return
+        size = standing.checkpoint.size
+        last = [Tile(level, size // WIDTH - 1) for level in (ENTRIES, 0) if size >= WIDTH]
+        for tile in [*tiles_at(size)[::-1], *last]:
+            await self.check(epoch, standing, tile)
 
     # --- rounds -----------------------------------------------------------------------------------
 
@@ -206,7 +235,7 @@ class Upkeep:
         began = self._clock.monotonic()
         await self.check(epoch, standing, tile)
         took_s = self._clock.monotonic() - began
-        await self._clock.sleep(took_s * REST)
+        await self._clock.sleep(took_s * self._rest)
         return took_s
 
     async def _sweep(self, epoch: Epoch, standing: Standing) -> None:
@@ -222,7 +251,7 @@ class Upkeep:
                 beside |= await asyncio.to_thread(sweep.narrower, epoch.place, level, first, count)
             except OSError as exc:
                 raise Unavailable(f"the log's folder cannot be read: {exc.strerror or exc}") from exc
-            await self._clock.sleep((self._clock.monotonic() - began) * REST)
+            await self._clock.sleep((self._clock.monotonic() - began) * self._rest)
             for tile in found:
                 known = self.damages.get(epoch.number, tile)
                 if known is None or known.again_at <= self._clock.monotonic():
@@ -251,26 +280,33 @@ class Upkeep:
             except (DamagedTile, Unavailable):
                 continue  # the wider one is looked at by itself
             seen[tile] = look
-            await self._clock.sleep((self._clock.monotonic() - began) * REST)
+            await self._clock.sleep((self._clock.monotonic() - began) * self._rest)
 
     # --- one epoch --------------------------------------------------------------------------------
 
     async def epochs(self) -> list[Epoch]:
         """Those whose folders are there, the one that is written now first. Raises ``Unavailable``."""
         live = self._live()
-        newest = epoch_of(live.origin)[1]
         try:
             closed = await asyncio.to_thread(epochs.closed, self._directory)
+            newest = epoch_of(live.origin)[1] if live else await asyncio.to_thread(self._at_top)
         except OSError as exc:
             raise Unavailable(f"the log's folder cannot be read: {exc.strerror or exc}") from exc
         top = CheckedFolder(FolderSource(self._directory), self._keys)
-        found = [Epoch(newest, self._directory, top, live, live.rewrite)]
+        write = folder_writer(self._directory) if live is None else live.rewrite
+        found = [Epoch(newest, self._directory, top, live, write)]
         for number in reversed(closed):
             if number != newest:
                 place = epochs.folder_of(self._directory, number)
                 aside = CheckedFolder(FolderSource(place), self._keys)
                 found.append(Epoch(number, place, aside, None, folder_writer(place)))
         return found
+
+    def _at_top(self) -> int:
+        try:
+            return epochs.current(self._directory)
+        except CorruptState as exc:
+            raise Unavailable(str(exc)) from exc
 
     async def _standing(self, epoch: Epoch) -> Standing | None:
         """The checkpoint to hold the files against; None where there is none, or the epoch is being moved."""
