@@ -143,6 +143,14 @@ def loose_entries(files: Files, directory: Path, origin: str) -> list[bytes]:
     return entries
 
 
+def first_index(files: Files, directory: Path) -> int | None:
+    """The index of the first entry that the journal may hold; None where it is empty or absent."""
+    try:
+        return next((int(name) for name in files.names(directory) if _NAME.fullmatch(name)), None)
+    except OSError:
+        return None
+
+
 class Journal:
     """The open journal. ``size`` is the index of the next entry."""
 

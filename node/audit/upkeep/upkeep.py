@@ -24,6 +24,7 @@ from pathlib import Path
 
 from node.audit.decisions import epochs
 from node.audit.decisions.origin import epoch_of
+from node.audit.log import journal
 from node.audit.log.checked import CheckedFolder, DamagedTile, KeysOf, Standing
 from node.audit.log.reader import CHECKPOINT, VKEY, FolderSource
 from node.audit.log.writer import TileLog
@@ -42,8 +43,12 @@ log = logging.getLogger("neuroswarm.log")
 
 EVERY_S = 20.0
 """Between two looks at all files."""
+PAUSE_MIN_S = 1.0
+"""Also after a look that took longer than that."""
 SAMPLE = 32
 """Tiles of each epoch that are read before the node serves."""
+READY_MAX = 64
+"""Bundles that are looked at before a log is opened: more than a journal usually has."""
 SAMPLE_S = 1.0
 """No start waits longer for them."""
 REST = 4.0
@@ -166,15 +171,19 @@ class Upkeep:
                     progress(self._read)
 
     async def edge(self) -> None:
-        """Look at what whoever opens the log to write it has to read: the newest checkpoint, the right edge
-        and the last complete bundle. Raises ``Unavailable``."""
+        """Look at what whoever opens the log to write it has to read (the newest checkpoint, the right edge,
+        the last complete bundle), and at what the journal can mend: it is cleared after the next checkpoint.
+        Raises ``Unavailable``."""
         epoch = (await self.epochs())[0]
         standing = await self._standing(epoch)
         if standing is None or not standing.checkpoint.size:
             return
         size = standing.checkpoint.size
-        last = [Tile(level, size // WIDTH - 1) for level in (ENTRIES, 0) if size >= WIDTH]
-        for tile in [*tiles_at(size)[::-1], *last]:
+        last = size // WIDTH
+        held = await asyncio.to_thread(journal.first_index, DISK, epoch.place / "journal")
+        first = last - 1 if held is None else min(last - 1, max(held // WIDTH, last - READY_MAX))
+        recent = [Tile(level, index) for index in range(max(0, first), last) for level in (ENTRIES, 0)]
+        for tile in [*tiles_at(size)[::-1], *recent]:
             await self.check(epoch, standing, tile)
 
     # --- rounds -----------------------------------------------------------------------------------
@@ -187,7 +196,8 @@ class Upkeep:
                 self._trouble = ""
             except NodeError as exc:
                 self._trouble = str(exc)
-            await pause(self._clock, max(1.0, EVERY_S - (self._clock.monotonic() - began)), self._stop)
+            left_s = EVERY_S - (self._clock.monotonic() - began)
+            await pause(self._clock, max(PAUSE_MIN_S, left_s), self._stop)
 
     async def round(self) -> None:
         """Look at all files from outside, then read on where the last round stopped. Raises
