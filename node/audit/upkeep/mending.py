@@ -56,11 +56,12 @@ class Mender:
         self._journal = journal_at
         self._copies = copies
         self._write = write
+        self._held: Mapping[int, bytes] | None = None
 
-    async def mend(self, standing: Standing, tile: Tile) -> list[str]:
-        """Make this tile, and what vouches for it, whole under the checkpoint; where what was mended came
-        from, nothing where all was whole. Raises ``Lost``, ``Unavailable``."""
-        came_from: list[str] = []
+    async def mend(self, standing: Standing, tile: Tile) -> list[tuple[str, str]]:
+        """Make this tile, and what vouches for it, whole under the checkpoint; what was mended and where that
+        came from, nothing where all was whole. Raises ``Lost``, ``Unavailable``."""
+        came_from: list[tuple[str, str]] = []
         for _ in range(_DEPTH_MAX):
             fresh = self._folder.under(standing.checkpoint, standing.note)
             try:
@@ -69,7 +70,7 @@ class Mender:
                 damage = exc
             else:
                 return came_from
-            came_from.append(await self._mend_one(fresh, damage))
+            came_from.append((damage.tile.path, await self._mend_one(fresh, damage)))
         raise Lost(damage)
 
     async def _mend_one(self, standing: Standing, damage: DamagedTile) -> str:
@@ -103,7 +104,7 @@ class Mender:
         for data in self._lying(tile):
             bundle.offer(loose_entries(data))
         if bundle.missing:
-            bundle.offer(journal.loose_entries(DISK, self._journal, origin))
+            bundle.offer(self._journaled(origin).values())
 
     def _lying(self, tile: Tile) -> Iterable[bytes]:
         """What lies in the folder of this tile, of any width; a packed one as far as it can be unpacked."""
@@ -129,7 +130,9 @@ class Mender:
             return row is not None and len(row) == tile.bytes_max and row_root(row) == expected
 
         for by_bundles in (False, True):
-            row = await asyncio.to_thread(self._from_below, tile, by_bundles=by_bundles)
+            row = await asyncio.to_thread(
+                self._from_below, standing.checkpoint.origin, tile, by_bundles=by_bundles
+            )
             if row is not None and is_right(row):
                 await self._write({tile: row})
                 return "what lies below it"
@@ -143,7 +146,7 @@ class Mender:
     async def _mend_edge(self, standing: Standing, damage: DamagedTile) -> str:
         checkpoint, whence = standing.checkpoint, "what lies below it"
         edge = [one for one in tiles_at(checkpoint.size) if not one.is_bundle]
-        offered = {one.level: await asyncio.to_thread(self._rows_for, one) for one in edge}
+        offered = {one.level: await asyncio.to_thread(self._rows_for, checkpoint.origin, one) for one in edge}
         found = await asyncio.to_thread(edge_of, offered, checkpoint.size, checkpoint.root)
         for copy in self._copies:
             if found is not None:
@@ -158,24 +161,26 @@ class Mender:
         await self._write({one: found[one.level] for one in edge})
         return whence
 
-    def _rows_for(self, tile: Tile) -> list[bytes]:
+    def _rows_for(self, origin: str, tile: Tile) -> list[bytes]:
         rows = [row[: tile.bytes_max] for row in self._lying(tile) if len(row) >= tile.bytes_max]
         for by_bundles in (False, True):
-            made = self._from_below(tile, by_bundles=by_bundles)
+            made = self._from_below(origin, tile, by_bundles=by_bundles)
             if made is not None:
                 rows.append(made)
         return rows
 
-    def _from_below(self, tile: Tile, *, by_bundles: bool) -> bytes | None:
+    def _from_below(self, origin: str, tile: Tile, *, by_bundles: bool) -> bytes | None:
         """The row of a tile from the tiles under it, at their word; ``by_bundles``: level 1 from entries
         instead. None where one is missing or has the wrong form."""
         if tile.level == 0:
-            return self._of_bundle(tile.index, tile.width)
+            return self._of_bundle(origin, tile.index, tile.width)
         if by_bundles and tile.level > 1:
             return None  # too many of them, and those of level 1 are made again first
         roots = []
         for index in range(tile.index * WIDTH, tile.index * WIDTH + tile.width):
-            row = self._of_bundle(index, WIDTH) if by_bundles else self._of_tile(tile.level - 1, index)
+            row = (
+                self._of_bundle(origin, index, WIDTH) if by_bundles else self._of_tile(tile.level - 1, index)
+            )
             if row is None:
                 return None
             roots.append(row_root(row))
@@ -185,7 +190,16 @@ class Mender:
         tile = Tile(level, index)
         return next((row for row in self._lying(tile) if len(row) == tile.bytes_max), None)
 
-    def _of_bundle(self, index: int, width: int) -> bytes | None:
+    def _journaled(self, origin: str) -> Mapping[int, bytes]:
+        if self._held is None:
+            self._held = journal.loose_entries(DISK, self._journal, origin)
+        return self._held
+
+    def _of_bundle(self, origin: str, index: int, width: int) -> bytes | None:
+        held = self._journaled(origin)
+        places = range(index * WIDTH, index * WIDTH + width)
+        if all(place in held for place in places):
+            return leaf_row([held[place] for place in places])
         for data in self._lying(Tile(ENTRIES, index, width)):
             entries = loose_entries(data)[:width]
             if len(entries) == width:

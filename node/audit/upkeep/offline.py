@@ -9,11 +9,14 @@ from pathlib import Path
 
 from node.audit.decisions import epochs
 from node.audit.decisions.disk import locked
-from node.audit.log.checked import KeysOf
+from node.audit.log import journal
+from node.audit.log.checked import CheckedFolder, KeysOf
+from node.audit.log.reader import FolderSource
 from node.audit.upkeep.mending import Copy
 from node.audit.upkeep.upkeep import HighWater, Upkeep
 from node.core.clock import Clock
-from node.core.errors import NodeError, NotFound, Unavailable
+from node.core.errors import CorruptState, NodeError, NotFound, Unavailable
+from node.core.files import DISK
 
 log = logging.getLogger("neuroswarm.log")
 
@@ -28,8 +31,22 @@ async def make_ready(
             return
         with locked(directory):
             await Upkeep("log", directory, lambda: None, keys, high_water, copies, clock).edge()
+            await asyncio.to_thread(_mend_journal, directory, keys)
     except (NodeError, OSError) as exc:
         log.warning("event=log_not_mended folder=%s reason=%s", directory, exc)
+
+
+def _mend_journal(directory: Path, keys: KeysOf) -> None:
+    """Where it is damaged and nothing is lost with it."""
+    checkpoint = CheckedFolder(FolderSource(directory), keys).newest().checkpoint
+    place = directory / "journal"
+    try:
+        journal.find(DISK, place, checkpoint.origin)
+    except FileNotFoundError:
+        return
+    except CorruptState as exc:
+        if journal.mend(DISK, place, checkpoint.origin, checkpoint.size):
+            log.warning("event=log_mended log=%s what=journal reason=%s", checkpoint.origin, exc)
 
 
 def _is_begun(directory: Path) -> bool:

@@ -417,12 +417,12 @@ class Upkeep:
                 return False  # somebody else has just tried
             origin = standing.checkpoint.origin
             mender = Mender(epoch.folder, epoch.place / "journal", self._copies, epoch.write)
-            sources: list[str] = []
+            mended: list[tuple[str, str]] = []
             try:
                 if epoch.live is not None and not tile.is_full:
                     await epoch.live.rewrite({})
-                    sources.append("what the writer knows")
-                sources += await mender.mend(standing, tile)
+                    mended.append((tile.path, "what the writer knows"))
+                mended += await mender.mend(standing, tile)
             except Lost as exc:
                 if await self._stands(epoch):
                     self._put(epoch, origin, tile, exc.damage.why, exc.entries)
@@ -431,8 +431,8 @@ class Upkeep:
                 if await self._stands(epoch):
                     self._put(epoch, origin, tile, f"it cannot be mended now: {exc}", ())
                 return False
-            if sources:
-                self._told(origin, f"{tile.path} was damaged", ", ".join(dict.fromkeys(sources)))
+            for path, whence in mended:
+                self._told(origin, f"{path} was damaged", whence)
             self.damages.drop(epoch.number, tile)
             self._marks.setdefault(epoch.number, Marks()).clear(tile)
             return True
