@@ -139,6 +139,7 @@ async def open_decisions(
             log.shard_entries,
             alarm_bytes=log.alarm_bytes,
             policy=VERSION,
+            beside=((data_dir, "log_blocks.sqlite*"),),
         ),
         is_held=policy is not None and asks(policy),
     )

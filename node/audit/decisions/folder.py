@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import logging
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from node.audit.decisions import epochs
@@ -17,17 +18,21 @@ from node.core.files import translated
 log = logging.getLogger("neuroswarm.decisions")
 
 _READ_BYTES = 1 << 20
+_BLOCK_BYTES = 512
+"""The unit of ``st_blocks``, whatever the file system's is."""
 COUNT_EVERY = 1_000
 """So many entries are added up before the folder is counted again, or as many as it has files."""
 
 
 class Folder:
-    """``alarm_bytes``: the size from which there is too much of it; 0: its size does not matter."""
+    """``alarm_bytes``: the size from which there is too much of it; 0: its size does not matter. ``beside``:
+    patterns of files outside of the folder that grow with the log, each (directory, glob)."""
 
-    def __init__(self, directory: Path, alarm_bytes: int) -> None:
+    def __init__(self, directory: Path, alarm_bytes: int, beside: Sequence[tuple[Path, str]] = ()) -> None:
         self.directory = directory
         self.alarm_bytes = alarm_bytes
         self.size_bytes = 0
+        self._beside = tuple(beside)
         self._files = 0
         self._uncounted = 0
         self._to_sweep: list[Path] = []
@@ -41,7 +46,7 @@ class Folder:
     async def count(self) -> None:
         """Raises ``Unavailable``."""
         with translated(f"{self.directory} cannot be read"):
-            self.size_bytes, self._files = await asyncio.to_thread(folder_bytes, self.directory)
+            self.size_bytes, self._files = await asyncio.to_thread(self._counted)
 
     def grew(self, size_bytes: int) -> None:
         """By one entry of that size."""
@@ -61,6 +66,14 @@ class Folder:
         if self._chores is not None:
             await asyncio.wait({self._chores})
 
+    def _counted(self) -> tuple[int, int]:
+        total, count = folder_bytes(self.directory)
+        for directory, pattern in self._beside:
+            for path in directory.glob(pattern):
+                with contextlib.suppress(FileNotFoundError):
+                    total += _on_disk(path)
+        return total, count
+
     def _begin(self) -> None:
         if self._chores is None and not self._is_closed:
             self._chores = asyncio.create_task(self._swept_and_counted(), name="decision log: chores")
@@ -72,7 +85,7 @@ class Folder:
                 del self._to_sweep[0]
             if self.alarm_bytes:
                 self._uncounted = 0
-                self.size_bytes, self._files = await on_disk(folder_bytes, self.directory)
+                self.size_bytes, self._files = await on_disk(self._counted)
         except NodeError as exc:
             log.warning("the decision log's folder could not be tidied: %s", exc)
             self._to_sweep.clear()  # what is left lies there to no harm
@@ -93,12 +106,17 @@ def digest_of(path: Path) -> tuple[str, int] | None:
     return digest.hexdigest(), length
 
 
+def _on_disk(path: Path) -> int:
+    """Whole blocks, however few bytes a file has."""
+    return path.lstat().st_blocks * _BLOCK_BYTES
+
+
 def folder_bytes(directory: Path) -> tuple[int, int]:
-    """(bytes, files)."""
+    """(bytes that they take on the disk, files)."""
     total = count = 0
     for folder, _, files in os.walk(directory):
         for name in files:
             with contextlib.suppress(FileNotFoundError):  # files of the log are replaced meanwhile
-                total += Path(folder, name).lstat().st_size
+                total += _on_disk(Path(folder, name))
                 count += 1
     return total, count

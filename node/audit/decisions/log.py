@@ -142,7 +142,8 @@ class DecisionLog:
         elif status == "pass" and shards.folder.is_too_large:
             status = "warn"
             said = (
-                f"the decision log has {shards.folder.size_bytes} bytes, more than log.alarm_bytes; "
+                f"the decision log takes {shards.folder.size_bytes} bytes of the disk with its keys and IPFS "
+                "blocks, more than log.alarm_bytes; "
                 f"move closed epochs from {self.directory / epochs.FOLDER} to an archive that stays readable"
             )
         return replace(check, name="log", status=status, output=said, observed=self.size(), unit="entries")

@@ -54,7 +54,7 @@ SAMPLE_S = 1.0
 REST = 4.0
 """After each read so many times as long is left to the answers."""
 REREAD_S = 0.25
-"""Work in each round once all was read: a log of up to 25,000 entries is read anew in every round."""
+"""Work in each round once all was read: some hundred files, then a small log is read anew every time."""
 AGAIN_FIRST_S, AGAIN_MAX_S = 30.0, 3_600.0
 """After how long a damage is tried again to be mended: the first time, at most."""
 _TRIES = 3

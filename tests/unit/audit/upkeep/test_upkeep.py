@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import shutil
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from node.audit.decisions.log import DecisionLog
 from node.audit.log.checked import CheckedFolder, DamagedTile
 from node.audit.log.reader import FolderSource
 from node.audit.tlog.tiles import ENTRIES, Tile
@@ -19,6 +21,7 @@ from node.audit.upkeep.upkeep import AGAIN_FIRST_S
 from node.core.errors import DamagedLog, NotFound
 from tests.manual_clock import ManualClock
 from tests.upkeep_kit import (
+    ENTRY,
     bundle,
     copied,
     entries_file,
@@ -192,6 +195,30 @@ async def test_the_writer_puts_checkpoint_keys_and_right_edge_back(tmp_path: Pat
         assert upkeep.health().status == "pass", upkeep.health()
         assert (folder / "checkpoint").read_bytes() == note
         assert await is_whole(folder)
+
+
+async def test_a_log_that_grows_and_turns_meanwhile_is_never_called_damaged(tmp_path: Path) -> None:
+    folder, rounds = tmp_path / "log", 0
+    async with open_log(tmp_path, durability="before_reply", shard_entries=300) as log:
+        upkeep = upkeep_of(tmp_path, log)
+        task = asyncio.create_task(_grow(log, 1_500))
+        while not task.done():
+            await upkeep.round()
+            rounds += 1
+            assert (upkeep.health().status, upkeep.mended) == ("pass", 0), upkeep.health()
+        await task
+        assert log.epoch == 6
+        await upkeep.round()
+        assert (upkeep.health().status, upkeep.mended) == ("pass", 0), upkeep.health()
+    assert rounds > 5
+    for number in range(1, 6):
+        assert await is_whole(folder / "epochs" / str(number))
+    assert await is_whole(folder)
+
+
+async def _grow(log: DecisionLog, count: int) -> None:
+    for _ in range(count // 50):
+        await asyncio.gather(*(log.append(ENTRY, private_texts={}) for _ in range(50)))
 
 
 def _targets(folder: Path) -> dict[str, list[Path]]:
