@@ -110,6 +110,7 @@ async def test_checkpoint_and_right_edge_do_not_stop_the_start(tmp_path: Path) -
     assert await is_whole(log)
 
 
+@pytest.mark.slow
 async def test_the_command_mends_a_log_that_no_node_uses(tmp_path: Path) -> None:
     await node_with_log(tmp_path)
     log, environ = tmp_path / "governance_logs", environ_of(tmp_path)
