@@ -157,8 +157,8 @@ class DecisionLog:
         elif status == "pass" and shards.folder.is_too_large:
             status = "warn"
             said = (
-                f"the decision log has {shards.folder.size_bytes} bytes, more than log.alarm_bytes; "
-                "name a place for closed epochs in archive.to"
+                f"the decision log takes {shards.folder.size_bytes} bytes of the disk with its keys and IPFS "
+                "blocks, more than log.alarm_bytes; name a place for closed epochs in archive.to"
             )
         return replace(check, name="log", status=status, output=said, observed=self.size(), unit="entries")
 
