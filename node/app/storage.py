@@ -112,7 +112,6 @@ async def open_ground(settings: Settings, wall: Clock, stack: AsyncExitStack) ->
     stack.push_async_callback(store.close)
     log_dir = Path(settings.governance_dir)
     await asyncio.to_thread(own_directory, log_dir)
-    check_archive(settings)
     if settings.log.durability != MEMORY:
         high_water = partial(epochs.high_water, data_dir / "keys")
         await make_ready(log_dir, keys_of(identity), high_water, copies_of(settings, http, clock), clock)

@@ -100,7 +100,7 @@ class DecisionLog:
             receipt = None
             try:
                 if published is not None:
-                    receipt = await _receipt(shard.reader, index, published.size, published.note)
+                    receipt = (await shard.reader.receipt(index, published.note)).encode()
             except NodeError:
                 if not self._shards.is_moving(shard):
                     raise
@@ -237,14 +237,9 @@ class DecisionLog:
                 newest = await on_disk(epochs.newest, folder / "checkpoint")
                 if newest is None or not 0 <= index < newest.size:
                     raise NotFound(f"the log {origin} has no published entry {index}")
-                return await _receipt(reader, index, newest.size, note)
+                return (await reader.receipt(index, note)).encode()
         raise NotFound(f"there is no log {origin} here")
 
 
 async def _appended(origin: str, index: Awaitable[int]) -> Appended:
     return Appended(origin, await index)
-
-
-async def _receipt(reader: LogReader, index: int, size: int, note: bytes) -> bytes:
-    [entry] = await reader.entries(index, 1, size)
-    return replace(await reader.receipt(index, note), extra=entry).encode()
