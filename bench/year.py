@@ -39,7 +39,7 @@ from node.audit.decisions.epoch_check import verify_epochs
 from node.audit.decisions.folder import folder_bytes
 from node.audit.decisions.keeper import Bounds, EpochKeeper
 from node.audit.decisions.log import DecisionLog
-from node.audit.decisions.moved import closed_source
+from node.audit.decisions.moved import closed_source, source_in
 from node.audit.decisions.origin import origin_of
 from node.audit.decisions.seal import sealed
 from node.audit.decisions.shards import BEHIND_50MS, Terms
@@ -120,7 +120,6 @@ class Year:
         )
         keeper = EpochKeeper(
             log,
-            self.keys,
             self.clock,
             self._bounds,
             FolderArchive(self.archive),
@@ -171,7 +170,7 @@ class Year:
             raise SystemExit(f"the running log does not verify: {report}")
 
         def below(path: str) -> Source:
-            return closed_source(self.log, int(path.rpartition("/")[2]), self.archives)
+            return source_in(self.log, self.archives, path)
 
         found = await verify_epochs(FolderSource(self.log), report.checkpoint, own, below)
         wrong = [one for one in found if not one.ok or one.is_absent or one.lost]
@@ -218,7 +217,9 @@ async def run(arguments: argparse.Namespace, folder: Path) -> None:
     keys, _ = await asyncio.to_thread(folder_bytes, year.keys)
     cold, _ = await asyncio.to_thread(folder_bytes, year.archive)
     print(f"{done:,} of {arguments.entries:,} entries, {year.seen.epochs} epochs, {wrote_s:,.0f} s")
-    print(f"the log's folder: {here / 1e6:,.0f} MB now, at most {year.seen.peak_bytes / 1e6:,.0f} MB")
+    print(
+        f"the log's folder: {here / 1e6:,.0f} MB now, at most {year.seen.peak_bytes / 1e6:,.0f} MB with keys"
+    )
     print(f"the archive: {cold / 1e6:,.0f} MB, {cold / max(1, done):,.0f} bytes an entry")
     print(f"keys of commitments: {keys / 1e6:,.0f} MB, {keys / max(1, done):,.0f} bytes an entry")
     began = clock.monotonic()

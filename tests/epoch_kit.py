@@ -10,7 +10,7 @@ from node.audit.decisions import epochs
 from node.audit.decisions.epoch_check import EpochReport, verify_epochs
 from node.audit.decisions.keeper import Bounds, EpochKeeper
 from node.audit.decisions.log import DecisionLog
-from node.audit.decisions.moved import closed_source
+from node.audit.decisions.moved import source_in
 from node.audit.decisions.shards import Terms
 from node.audit.log.archive import Archive, Archives, FolderArchive
 from node.audit.log.reader import FolderSource, Source
@@ -55,7 +55,6 @@ class World:
     def keeper(self, archive: Archive | None = None, **bounds: int) -> EpochKeeper:
         return EpochKeeper(
             self.log,
-            self.folder / "keys",
             self.clock,
             Bounds(**bounds),
             archive,
@@ -77,7 +76,7 @@ class World:
         assert report.checkpoint is not None
 
         def below(path: str) -> Source:
-            return closed_source(self.log_folder, int(path.rpartition("/")[2]), self.archives)
+            return source_in(self.log_folder, self.archives, path)
 
         return await verify_epochs(
             FolderSource(self.log_folder), report.checkpoint, [log_kit.verifier(number)], below

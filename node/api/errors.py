@@ -12,6 +12,7 @@ from node.core.errors import (
     BadInput,
     Conflict,
     CorruptState,
+    DamagedLog,
     Forbidden,
     NodeError,
     NotFound,
@@ -82,5 +83,6 @@ def from_error(error: NodeError, *, request_id: str, instance: str) -> web.Respo
         wait_s = error.retry_after_s if isinstance(error, RateLimited) else 1.0
         headers["Retry-After"] = str(max(1, math.ceil(wait_s)))
     # What is damaged, and where it lies, is for the operator: the node's log has it.
-    detail = "something stored is damaged" if isinstance(error, CorruptState) else str(error)
+    is_secret = isinstance(error, CorruptState) and not isinstance(error, DamagedLog)
+    detail = "something stored is damaged" if is_secret else str(error)
     return problem(status, title, detail, request_id=request_id, instance=instance, headers=headers, **more)

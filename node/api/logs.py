@@ -1,9 +1,10 @@
 """The published logs over HTTP: checkpoints, tiles, entry bundles, keys and receipts, open to everybody.
 
 Promises: the paths and types of C2SP tlog-tiles, strictly; nothing that is not under the newest checkpoint
-and nothing else that lies in a log's folder; a partial tile of any width that a checkpoint has or had, cut
-from a larger one where the publisher has deleted it. A request is answered from one epoch of the log only,
-also while that is moved aside. Tiles may be cached for ever where the address names their epoch, for a
+and nothing else that lies in a log's folder; nothing that the checkpoint does not vouch for (damage is mended
+if it can be, else the answer says which entries it is); a partial tile of any width that a checkpoint has or
+had, cut from a larger one where the publisher has deleted it. A request is answered from one epoch of the log
+only, also while that is moved aside. Tiles may be cached for ever where the address names their epoch, for a
 minute where it means the newest one, checkpoints for a second.
 The folder, and the archive where epochs were moved to from it, are the only things read: what is served is
 what a copy of them holds. What lies in an archive is passed on, not redirected to: an archive is seldom
@@ -16,8 +17,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,20 +27,38 @@ from aiohttp import web
 
 from node.api.replies import TEXT, Handler, Routes, etag_of, validated
 from node.audit.decisions import epochs
-from node.audit.decisions.moved import MovedSource, closed_source
+from node.audit.decisions.moved import MovedLog, away_from
 from node.audit.decisions.origin import epoch_of
 from node.audit.log.archive import Archives
+from node.audit.log.checked import Checked, CheckedFolder, DamagedTile, KeysOf
 from node.audit.log.reader import CHECKPOINT, VKEY, VKEY_BYTES_MAX, WITNESSED, FolderSource, LogReader
-from node.audit.tlog.packed import is_packed
-from node.audit.tlog.tiles import ENTRIES, HEIGHT, WIDTH, Tile, decode_bundle, encode_bundle
-from node.core.errors import BadInput, CorruptState, NotFound, Rejected, Unavailable
-from node.core.merkle import HASH_BYTES
+from node.audit.tlog.tiles import ENTRIES, Tile
+from node.core.errors import BadInput, CorruptState, DamagedLog, NotFound, Rejected, Unavailable
+from node.core.model import Check
 from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint
 
 log = logging.getLogger("neuroswarm.api")
 
-LOGS: web.AppKey[Mapping[str, Path]] = web.AppKey("logs", Mapping)
-"""Log name (``decisions``, ``publications``) → its folder."""
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A log that is served: its folder, the keys of its checkpoints, and who mends a tile of an epoch that
+    was found damaged (says whether it is whole then)."""
+
+    directory: Path
+    keys: KeysOf
+    mend: Callable[[int, Tile], Awaitable[bool]]
+    folders: dict[Path, CheckedFolder] = field(default_factory=dict)
+
+    def folder(self, place: Path) -> CheckedFolder:
+        """The log in this folder, with what is known of it from the last request."""
+        if place not in self.folders and len(self.folders) >= FOLDERS_MAX:
+            self.folders.clear()
+        return self.folders.setdefault(place, CheckedFolder(FolderSource(place), self.keys))
+
+
+LOGS: web.AppKey[Mapping[str, Served]] = web.AppKey("logs", Mapping)
+"""By name: ``decisions``, ``publications``."""
 AWAY: web.AppKey[Away] = web.AppKey("away")
 
 NEWEST = "public, max-age=1"
@@ -47,10 +67,15 @@ IMMUTABLE = "public, max-age=31536000, immutable"
 """A tile whose address names its epoch."""
 CHANGES = "public, max-age=60"
 """A tile of whichever epoch is the newest: the next one has other bytes at the same address."""
-CUT_TRIES = 4
-"""How often a tile is looked for again because the publisher replaced it between two reads."""
+FOLDERS_MAX = 64
+"""Epochs whose checkpoints are kept in memory."""
+MEND_S = 5.0
+"""How long an answer waits for a damaged tile to be mended."""
 AWAY_AT_ONCE = 8
 AWAY_TIMEOUT_S = 20.0
+AWAY_CHECK = "log:archive:files"
+DAMAGED_MAX = 1_000
+"""Damaged files of archives that are kept in mind."""
 MOVE_TRIES = 3
 """How often an epoch is looked for again because it was moved aside meanwhile, which happens once to each."""
 
@@ -63,15 +88,61 @@ _Found = TypeVar("_Found")
 
 
 class Away:
-    """The archives of epochs that were moved away: a few are read at once, whoever asks beyond that is told
-    to come again."""
+    """The archives of epochs that were moved away, which are not trusted. A few are read at once, whoever
+    asks beyond that is told to come again."""
 
     def __init__(self, archives: Archives) -> None:
-        self.archives = archives
+        self._archives = archives
         self._reading = 0
+        self._logs: dict[CheckedFolder, MovedLog] = {}
+        self._damaged: dict[tuple[str, str], str] = {}
+
+    async def tile(self, here: CheckedFolder, tile: Tile) -> Checked | None:
+        """A tile of the epoch that has its folder here; None where it was not moved. Raises ``DamagedLog``,
+        ``NotFound``, ``CorruptState``, ``Unavailable`` (names no path)."""
+        try:
+            found = await asyncio.to_thread(away_from, here.source.directory, self._archives)
+        except Unavailable as exc:
+            raise _unreadable(exc) from exc
+        if found is None:
+            return None
+        with self._in_turn():
+            try:
+                async with asyncio.timeout(AWAY_TIMEOUT_S):
+                    return await self._read(self._known(here, MovedLog(here, found)), tile)
+            except (Unavailable, TimeoutError) as exc:
+                raise _unreadable(exc) from exc
+
+    def health(self) -> Check:
+        """Which files were found damaged there, and not whole since."""
+        count, said = len(self._damaged), ""
+        if count:
+            said = f"{count} files in the archive are damaged: {next(iter(self._damaged.values()))}"
+        return Check(AWAY_CHECK, "warn" if count else "pass", said, observed=count, unit="damaged files")
+
+    def _known(self, here: CheckedFolder, now: MovedLog) -> MovedLog:
+        """With what is known of its hashes, if it lies where it did at the last request."""
+        known = self._logs.get(here)
+        if known is not None and known.place == now.place:
+            return known
+        if len(self._logs) >= FOLDERS_MAX:
+            self._logs.clear()
+        self._logs[here] = now
+        return now
+
+    async def _read(self, moved: MovedLog, tile: Tile) -> Checked:
+        try:
+            found = await moved.tile(tile)
+        except DamagedTile as exc:
+            if len(self._damaged) < DAMAGED_MAX:
+                self._damaged[moved.place, tile.path] = str(exc)
+            log.error("event=log_damaged place=%s reason=%s", moved.place, exc)
+            raise
+        self._damaged.pop((moved.place, tile.path), None)
+        return found
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
+    def _in_turn(self) -> Iterator[None]:
         """Raises ``Unavailable``."""
         if self._reading >= AWAY_AT_ONCE:
             raise Unavailable(
@@ -89,49 +160,43 @@ class ServedLog:
     ``NotFound``, ``Unavailable`` (also for what is being moved or begun now) and ``CorruptState``; what the
     first two say names no path of this machine. It is a ``Source``: proofs are made of what is served."""
 
-    def __init__(self, directory: Path, number: int, away: Away | None = None) -> None:
-        self._directory = directory
+    def __init__(self, served: Served, number: int, away: Away | None = None) -> None:
+        self._served = served
         self._away = away
+        self._directory = served.directory
         self._number = number
-        self._top = FolderSource(directory)
-        self._aside = FolderSource(epochs.folder_of(directory, number))
+        self._top = served.folder(served.directory)
+        self._aside = served.folder(epochs.folder_of(served.directory, number))
 
     @classmethod
-    async def newest(cls, directory: Path, away: Away | None = None) -> ServedLog:
+    async def newest(cls, served: Served, away: Away | None = None) -> ServedLog:
         """The epoch that stands at the top now, and no later one."""
-        return cls(directory, await asyncio.to_thread(_running, directory), away)
+        return cls(served, await asyncio.to_thread(_running, served), away)
 
     async def file(self, name: str, bytes_max: int = NOTE_BYTES_MAX) -> bytes:
         """A file of the log's folder: the newest checkpoint, the newest one with enough cosignatures, the
         keys that sign it."""
-        return await self._get(lambda folder: _read(folder, name, bytes_max))
+        return await self._get(lambda folder: folder.read_now(name, bytes_max))
 
-    async def tile(self, tile: Tile) -> bytes:
-        """The bytes of a tile or bundle that the newest checkpoint covers."""
+    async def tile(self, tile: Tile) -> Checked:
+        """A tile or bundle that the newest checkpoint covers, from the folder or from where it was moved to.
+        One that is damaged is mended first; where that cannot be done in time it is refused."""
         try:
-            return await self._get(lambda folder: _cut(folder, tile))
-        except NotFound:
-            moved = await self._moved()
-            if moved is None or self._away is None:
+            return await self._get(lambda folder: folder.tile(tile))
+        except DamagedTile as exc:
+            moved = None if self._away is None else await self._away.tile(self._aside, tile)
+            if moved is not None:
+                return moved
+            if not await self._mended(exc.tile):
                 raise
-        size = _parsed(await self.file(CHECKPOINT)).size
-        larger = _largest(tile, size)
-        with self._away.reading():
-            try:
-                async with asyncio.timeout(AWAY_TIMEOUT_S):
-                    data = await moved.read(larger.path, larger.bytes_max)
-            except NotFound as exc:
-                log.error("a moved epoch lacks a file: %s", exc)
-                raise CorruptState(str(exc)) from exc
-            except Rejected as exc:
-                raise CorruptState(str(exc)) from exc
-            except (Unavailable, TimeoutError) as exc:
-                raise _unreadable(exc) from exc
-        return _slice(data, larger, tile.width)
+        return await self._get(lambda folder: folder.tile(tile))
 
-    async def packed(self, tile: Tile) -> bytes | None:
-        """The gzip bytes of a complete bundle; None where it does not lie in the folder like that."""
-        return await self._get(lambda folder: _packed(folder, tile))
+    async def _mended(self, tile: Tile) -> bool:
+        try:
+            async with asyncio.timeout(MEND_S):
+                return await self._served.mend(self._number, tile)
+        except (TimeoutError, Unavailable):
+            return False
 
     async def receipt(self, index: int, size: int | None, origin: str | None) -> bytes:
         """The ``tlog-proof@v1`` text of an entry with the entry itself as ``extra``: under the newest
@@ -146,7 +211,7 @@ class ServedLog:
 
     async def read(self, path: str, bytes_max: int) -> bytes:
         """See ``Source``; ``bytes_max`` is what a tile can hold anyway."""
-        return await self.tile(Tile.parse(path))
+        return (await self.tile(Tile.parse(path))).data
 
     async def _checkpoint(self, size: int | None, origin: str | None) -> bytes:
         note = await self.file(CHECKPOINT)
@@ -163,40 +228,35 @@ class ServedLog:
             return witnessed
         raise NotFound(f"no checkpoint of size {size} is held; the newest has {newest.size} entries")
 
-    async def _moved(self) -> MovedSource | None:
-        """Where the tiles of this epoch were moved to; None where they were not."""
-        if self._away is None or self._number < 1:
-            return None
-        try:
-            found = await asyncio.to_thread(closed_source, self._directory, self._number, self._away.archives)
-        except Unavailable as exc:
-            raise _unreadable(exc) from exc
-        return found if isinstance(found, MovedSource) else None
-
-    async def _get(self, read: Callable[[FolderSource], _Found]) -> _Found:
+    async def _get(self, read: Callable[[CheckedFolder], _Found]) -> _Found:
         return await asyncio.to_thread(self._whole, read)
 
     # --- blocking ---------------------------------------------------------------------------------
 
-    def _whole(self, read: Callable[[FolderSource], _Found]) -> _Found:
+    def _whole(self, read: Callable[[CheckedFolder], _Found]) -> _Found:
         """What ``read`` finds in this epoch's folder, all of it. The checkpoint is moved first and written
         again last, so what was read at the top is this epoch's if it stood there before and after."""
-        missing: NotFound | None = None
+        missing: NotFound | DamagedLog | None = None
         for _ in range(MOVE_TRIES):
             is_at_top = self._is_at_top()
             try:
                 found = read(self._top if is_at_top else self._aside)
-            except NotFound as exc:
+            except (NotFound, DamagedLog) as exc:
                 if self._is_turning():
                     raise _turning() from exc
                 missing = exc  # perhaps it was moved, or written, just now
                 continue
+            except Unavailable as exc:
+                raise _unreadable(exc) from exc
             if not is_at_top or self._is_at_top():
                 return found
         raise missing or _turning()
 
     def _is_at_top(self) -> bool:
-        return _top_number(self._top) == self._number
+        try:
+            return _top_number(self._top) == self._number
+        except DamagedLog:  # says nothing of what lies aside
+            return not self._aside.source.directory.is_dir()
 
     def _is_turning(self) -> bool:
         """Whether what is not found here will be in a moment: this epoch is being moved, or it follows
@@ -212,9 +272,10 @@ class ServedLog:
             raise _unreadable(exc) from exc
 
 
-def _running(directory: Path) -> int:
+def _running(served: Served) -> int:
     """The number of the epoch at the top. Raises ``NotFound`` where no log was ever begun."""
-    number = _top_number(FolderSource(directory))
+    directory = served.directory
+    number = _top_number(served.folder(directory))
     if number is not None:
         return number
     try:
@@ -226,17 +287,28 @@ def _running(directory: Path) -> int:
     raise NotFound("this log has no checkpoint yet")
 
 
-def _top_number(top: FolderSource) -> int | None:
+def _top_number(top: CheckedFolder) -> int | None:
     """Which epoch lies in this folder, by its checkpoint or, before it has one, by its keys' name."""
     try:
-        return epoch_of(_parsed(_read(top, CHECKPOINT, NOTE_BYTES_MAX)).origin)[1]
+        return epoch_of(top.newest().checkpoint.origin)[1]
     except NotFound:
         pass
+    except Unavailable as exc:
+        raise _unreadable(exc) from exc
     try:
-        vkey = _read(top, VKEY, VKEY_BYTES_MAX)
+        vkey = top.read_now(VKEY, VKEY_BYTES_MAX)
     except NotFound:
         return None
+    except Unavailable as exc:
+        raise _unreadable(exc) from exc
     return epoch_of(vkey.decode("utf-8", "replace").partition("+")[0])[1]
+
+
+def _parsed(note: bytes) -> Checkpoint:
+    try:
+        return Checkpoint.of_note(note)
+    except Rejected as exc:
+        raise CorruptState(f"a checkpoint of a log folder is damaged: {exc}") from exc
 
 
 def _turning() -> Unavailable:
@@ -248,93 +320,25 @@ def _unreadable(exc: Exception) -> Unavailable:
     return Unavailable("the log's files cannot be read now")
 
 
-def _read(folder: FolderSource, path: str, bytes_max: int) -> bytes:
-    try:
-        return folder.read_now(path, bytes_max)
-    except NotFound as exc:
-        raise NotFound(f"this log has no {path}") from exc
-    except Rejected as exc:
-        raise CorruptState(str(exc)) from exc
-    except Unavailable as exc:
-        raise _unreadable(exc) from exc
-
-
-def _packed(folder: FolderSource, tile: Tile) -> bytes | None:
-    try:
-        return folder.packed_now(tile.path, tile.bytes_max)
-    except NotFound:
-        return None
-    except Rejected as exc:
-        raise CorruptState(str(exc)) from exc
-    except Unavailable as exc:
-        raise _unreadable(exc) from exc
-
-
-def _cut(folder: FolderSource, tile: Tile) -> bytes:
-    """The tile as the newest checkpoint has it, cut to the asked width. Between reading the checkpoint
-    and the tile the publisher may go on and delete what was newest: then both are read again."""
-    for _ in range(CUT_TRIES):
-        size = _parsed(_read(folder, CHECKPOINT, NOTE_BYTES_MAX)).size
-        try:
-            have = _largest(tile, size).width
-        except NotFound:
-            break
-        for width in dict.fromkeys((have, WIDTH, tile.width)):
-            larger = Tile(tile.level, tile.index, width)
-            try:
-                data = _read(folder, larger.path, larger.bytes_max)
-            except NotFound:
-                continue
-            return _slice(data, larger, tile.width)
-    raise NotFound(f"{tile.path} is not under the newest checkpoint of this log")
-
-
-def _largest(tile: Tile, size: int) -> Tile:
-    """This tile as a log of that size has it. Raises ``NotFound`` where it has less of it."""
-    have = min(WIDTH, (size >> HEIGHT * max(0, tile.level)) - tile.index * WIDTH)
-    if tile.width > have:
-        raise NotFound(f"{tile.path} is not under the newest checkpoint of this log")
-    return Tile(tile.level, tile.index, have)
-
-
-def _parsed(note: bytes) -> Checkpoint:
-    try:
-        return Checkpoint.of_note(note)
-    except Rejected as exc:
-        raise CorruptState(f"a checkpoint of a log folder is damaged: {exc}") from exc
-
-
-def _slice(data: bytes, tile: Tile, width: int) -> bytes:
-    """The first ``width`` hashes or entries of a tile."""
-    try:
-        if tile.level == ENTRIES:
-            return data if width == tile.width else encode_bundle(decode_bundle(data, tile.width)[:width])
-        if len(data) != tile.width * HASH_BYTES:
-            raise Rejected(f"{len(data)} bytes are not {tile.width} hashes")
-    except Rejected as exc:
-        raise CorruptState(f"{tile.path} of a log folder is damaged: {exc}") from exc
-    return data[: width * HASH_BYTES]
-
-
 # --- routes ---------------------------------------------------------------------------------------
 
 
-def _directory_of(request: web.Request) -> Path:
-    directory = request.app[LOGS].get(request.match_info["log"])
-    if directory is None:
+def _served(request: web.Request) -> Served:
+    served = request.app[LOGS].get(request.match_info["log"])
+    if served is None:
         raise NotFound("this node serves no such log")
-    return directory
+    return served
 
 
 async def _log_of(request: web.Request) -> ServedLog:
-    directory = _directory_of(request)
+    served = _served(request)
     epoch = request.match_info.get("epoch")
     away = request.app.get(AWAY)
     if epoch is None:
-        return await ServedLog.newest(directory, away)
+        return await ServedLog.newest(served, away)
     if not EPOCH.fullmatch(epoch):
         raise NotFound("this log has no such epoch")
-    return ServedLog(directory, int(epoch), away)
+    return ServedLog(served, int(epoch), away)
 
 
 def _file(name: str, bytes_max: int) -> Handler:
@@ -353,16 +357,17 @@ async def _tile(request: web.Request) -> web.Response:
     except Rejected as exc:
         raise NotFound(str(exc)) from exc
     caching = IMMUTABLE if "epoch" in request.match_info else CHANGES
-    response = _reply(request, await served.tile(tile), _BYTES, caching)
+    found = await served.tile(tile)
+    response = _reply(request, found.data, _BYTES, caching)
     if tile.level == ENTRIES:
         # Recommended by tlog-tiles for bundles; hashes do not get smaller.
         response.headers["Vary"] = "Accept-Encoding"
         if response.status == 200 and _takes_gzip(request.headers.get("Accept-Encoding", "")):
             response.headers["ETag"] = f"W/{response.headers['ETag']}"
-            if (packed := await served.packed(tile) if is_packed(tile) else None) is None:
+            if found.packed is None:
                 response.enable_compression(web.ContentCoding.gzip)
             else:
-                response.body, response.headers["Content-Encoding"] = packed, "gzip"
+                response.body, response.headers["Content-Encoding"] = found.packed, "gzip"
     return response
 
 
@@ -383,7 +388,7 @@ async def _proof(request: web.Request) -> web.Response:
     if origin is None or "epoch" in request.match_info:
         served = await _log_of(request)
     else:
-        served = ServedLog(_directory_of(request), epoch_of(origin)[1], request.app.get(AWAY))
+        served = ServedLog(_served(request), epoch_of(origin)[1], request.app.get(AWAY))
     receipt = await served.receipt(int(index), None if size is None else int(size), origin)
     return _reply(request, receipt, TEXT, NEWEST)
 

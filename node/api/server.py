@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -51,7 +50,7 @@ _UNLIMITED = frozenset({"/livez", "/readyz", "/health", "/metrics"}) | peers.OWN
 _TOO_MANY = "too many requests at once; try again in a moment"
 _LOCAL = Caller()
 _BLOCKS = "/ipfs/"
-_NO_FOLDERS: Mapping[str, Path] = MappingProxyType({})
+_NO_FOLDERS: Mapping[str, logs.Served] = MappingProxyType({})
 
 # --- middlewares ----------------------------------------------------------------------------------
 
@@ -386,7 +385,7 @@ def build(
     service_id: str,
     router: routing.Router,
     gate: gateway.Gate,
-    folders: Mapping[str, Path] = _NO_FOLDERS,
+    folders: Mapping[str, logs.Served] = _NO_FOLDERS,
     cosigner: Witness | None = None,
     peering: peers.Peering | None = None,
     away: logs.Away | None = None,

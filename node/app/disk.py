@@ -37,6 +37,8 @@ _AT_BOUND = {
 }
 _RECORD_FILES = ("blocks.sqlite", "foreign.sqlite")
 _INDEX_FOLDER = "index"
+_LOG_FILES = ("log_blocks.sqlite",)
+"""Counted with the log."""
 _ELSEWHERE = ("models", "keys")
 """Weights that the operator put there; keys, which are counted with the log that they are for."""
 
@@ -140,6 +142,8 @@ def sizes(data_dir: Path) -> dict[str, int]:
             below[:] = [name for name in below if name not in _ELSEWHERE]
         parts = Path(folder).relative_to(data_dir).parts
         for name in names:
+            if not parts and name.startswith(_LOG_FILES):
+                continue
             kind = STATE
             if parts[:1] == (_INDEX_FOLDER,):
                 kind = INDEX

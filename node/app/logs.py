@@ -8,24 +8,28 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from node.api.logs import Away, Served
 from node.app.data_files import renewed
 from node.app.restored import ASK_EVERY_S, RestoredLogs, held
-from node.app.storage import VERSION, Ground, Probe, asks, fact, policy_of
+from node.app.storage import VERSION, Ground, Probe, asks, copies_of, fact, keys_of, policy_of
 from node.audit.anchors import anchoring
 from node.audit.anchors.anchor import Anchor, AnchorState, NoAnchor
 from node.audit.anchors.anchoring import Anchoring
 from node.audit.anchors.opentimestamps import OpenTimestamps
+from node.audit.decisions import epochs
 from node.audit.decisions.entry import anchor_entry
 from node.audit.decisions.keeper import Bounds, EpochKeeper
 from node.audit.decisions.log import DecisionLog
 from node.audit.log.archive import archives_of
 from node.audit.log.writer import Pace, TileLog
 from node.audit.tlog.policy import WitnessPolicy
+from node.audit.upkeep.offline import make_ready
+from node.audit.upkeep.upkeep import Upkeep
 from node.audit.witnesses.cosigning import Witnesses
 from node.audit.witnesses.ours import Witness
 from node.core.errors import NodeError
@@ -33,11 +37,13 @@ from node.core.ipld.cid import Cid
 from node.core.ports import Appended, BlockStore
 from node.core.record import DECISIONS, PUBLICATIONS
 from node.core.scheduler import Scheduler
-from node.core.signed_note import Verifier
 from node.ipfs.kubo import KuboBlockStore
 from node.ipfs.log_blocks import LogBlocks
+from node.ipfs.log_copy import BlockCopy, Blocks
 from node.store.sqlite import SqliteStore
 
+PUBLICATIONS_SIGNED = "publications.signed"
+"""Below ``keys``: the newest note that was signed for the publications log."""
 PUBLICATIONS_BLOCKS_EVERY_S = 30.0
 """How far its blocks may lag behind the log that peers read; as far as the head that leads to them."""
 LAST_BLOCKS_TIMEOUT_S = 2.0
@@ -48,15 +54,17 @@ LAST_BLOCKS_TIMEOUT_S = 2.0
 class Logs:
     """What serves, cosigns and anchors. ``publications``: the log of what this node shares; ``folders``: the
     logs that are served, by name; ``blocks``: what they were made into; ``heads``: the newest head of those
-    blocks, by log; ``keeper``: of the decision log's epochs, None where that is not on the disk."""
+    blocks, by log; ``keeper``: of the decision log's epochs, None where that is not on the disk; ``away``:
+    where such epochs were moved to."""
 
     publications: TileLog
-    folders: Mapping[str, Path]
+    folders: Mapping[str, Served]
     witness: Witness
     blocks: BlockStore
     heads: Mapping[str, Callable[[], Cid | None]]
     probes: tuple[Probe, ...]
     keeper: EpochKeeper | None
+    away: Away
 
 
 async def open_logs(
@@ -69,14 +77,7 @@ async def open_logs(
     stack, decisions = ground.stack, ground.decisions
     policy = await policy_of(settings)
     folder = data_dir / "publications"
-    publications = await TileLog.open(
-        folder,
-        identity.publications_origin,
-        identity.log_signers(identity.publications_origin),
-        clock,
-        high_water=data_dir / "keys" / "publications.signed",
-        pace=Pace(every_s=settings.log.publish_every_s, is_held=PUBLICATIONS in held(data_dir)),
-    )
+    publications = await _publications(ground, folder)
     stack.push_async_callback(publications.close)
     witness = await Witness.open(
         data_dir / "witness",
@@ -107,16 +108,18 @@ async def open_logs(
     stack.push_async_callback(made.close, LAST_BLOCKS_TIMEOUT_S / 2)
     publications.on_published(made.published)
     await made.start()
-    folders, public = {"publications": folder}, made.blocks
+    served, probe = await _whole(ground, folder, lambda: publications, made, _stored(store, daemon))
+    folders, public = {"publications": served}, made.blocks
     heads: dict[str, Callable[[], Cid | None]] = {"publications": lambda: made.head}
     probes = [
         fact(lambda: replace(publications.health(), name="log:publications")),
         fact(witness.health),
         fact(lambda: replace(made.health(), name="log:publications:blocks")),
+        probe,
     ]
     keeper: EpochKeeper | None = None
+    away = Away(archives_of(settings.archive))
     if isinstance(decisions, DecisionLog):
-        folders["decisions"] = decisions.directory
         blocks = LogBlocks(
             decisions.directory,
             made.blocks,
@@ -128,13 +131,17 @@ async def open_logs(
         )
         public = blocks.blocks
         heads["decisions"] = lambda: blocks.head
+        folders["decisions"], probe = await _whole(
+            ground, decisions.directory, lambda: decisions.tile_log, blocks, _stored(store, daemon)
+        )
+        probes.append(probe)
         probes += await _follow(ground, decisions, policy, blocks)
         probes.append(await _anchored(ground, decisions, scheduler))
         keeper = _keeper(ground, decisions, blocks)
-        probes.append(fact(keeper.health))
+        probes += [fact(keeper.health), fact(away.health)]
     if held(data_dir):
         probes.append(_after_restore(ground, publications, policy, scheduler))
-    return Logs(publications, folders, witness, public, heads, tuple(probes), keeper)
+    return Logs(publications, folders, witness, public, heads, tuple(probes), keeper, away)
 
 
 async def _shrink(store: SqliteStore) -> None:
@@ -150,7 +157,6 @@ def _keeper(ground: Ground, decisions: DecisionLog, blocks: LogBlocks) -> EpochK
     own, log, disk = ground.settings.archive, ground.settings.log, ground.settings.disk
     return EpochKeeper(
         decisions,
-        ground.data_dir / "keys",
         ground.clock,
         Bounds(log.epoch_bytes, log.epoch_days, own.epochs_here, disk.log_bytes, disk.cold_bytes),
         archives_of(own)(own.to) if own.to else None,
@@ -182,6 +188,55 @@ def _after_restore(
     return restored.probe
 
 
+async def _publications(ground: Ground, folder: Path) -> TileLog:
+    """Raises ``CorruptState``, ``Unavailable``."""
+    settings, identity, clock = ground.settings, ground.identity, ground.clock
+    signed = ground.data_dir / "keys" / PUBLICATIONS_SIGNED
+    copies = copies_of(settings, ground.http, clock)
+    await make_ready(folder, keys_of(identity), lambda _epoch: signed, copies, clock)
+    return await TileLog.open(
+        folder,
+        identity.publications_origin,
+        identity.log_signers(identity.publications_origin),
+        clock,
+        high_water=signed,
+        pace=Pace(every_s=settings.log.publish_every_s, is_held=PUBLICATIONS in held(ground.data_dir)),
+    )
+
+
+def _stored(store: SqliteStore, daemon: KuboBlockStore | None) -> list[Blocks]:
+    """Where blocks of a log lie that do not come out of its folder."""
+    return [store.blocks] if daemon is None else [store.blocks, daemon]
+
+
+async def _whole(
+    ground: Ground, folder: Path, live: Callable[[], TileLog], made: LogBlocks, stored: Sequence[Blocks]
+) -> tuple[Served, Probe]:
+    """Look after a log's files from here on: what it is served with, and how it is."""
+    keys, verifiers = ground.data_dir / "keys", keys_of(ground.identity)
+    is_decisions = folder != ground.data_dir / "publications"
+
+    def high_water(epoch: int) -> Path:
+        return epochs.high_water(keys, epoch) if is_decisions else keys / PUBLICATIONS_SIGNED
+
+    upkeep = Upkeep(
+        "log:files" if is_decisions else "log:publications:files",
+        folder,
+        live,
+        verifiers,
+        high_water,
+        [
+            *copies_of(ground.settings, ground.http, ground.clock),
+            BlockCopy(lambda: made.head, made.blocks, stored),
+        ],
+        ground.clock,
+    )
+    ground.stack.push_async_callback(upkeep.close)
+    made.blocks.mend = upkeep.mend
+    await upkeep.start()
+    return Served(folder, verifiers, upkeep.mend), fact(upkeep.health)
+
+
 async def _follow(
     ground: Ground, decisions: DecisionLog, policy: WitnessPolicy | None, blocks: LogBlocks
 ) -> list[Probe]:
@@ -200,13 +255,10 @@ async def _follow(
     if policy is None or not asks(policy):
         return [fact(blocks.health)]
 
-    def keys(origin: str) -> list[Verifier]:
-        return [signer.verifier for signer in ground.identity.log_signers(origin)]
-
     witnesses = Witnesses(
         policy,
         lambda: decisions.tile_log,
-        keys,
+        keys_of(ground.identity),
         ground.http,
         ground.clock,
         timeout_s=ground.settings.log.witness_timeout_s,

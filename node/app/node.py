@@ -21,7 +21,6 @@ from pathlib import Path
 from node.answer.rescore import Kept, Peers, Rescorer, by_calibration
 from node.api import connections, local, server
 from node.api.gateway import Gate
-from node.api.logs import Away
 from node.api.peers import Peering
 from node.app import door
 from node.app.backup import TICK_S
@@ -41,7 +40,6 @@ from node.app.storage import EXPORT, MEMORY, VERSION, Ground, Probe, fact, open_
 from node.app.transfer.portable import Keeping, PortableIndex
 from node.app.walk import Walk, open_walk
 from node.audit.decisions.entry import policy_entry
-from node.audit.log.archive import archives_of
 from node.core.clock import Clock, SystemClock
 from node.core.errors import NodeError
 from node.core.model import Check
@@ -363,7 +361,7 @@ async def _listen(service: Service, ground: Ground, logs: Logs, ipfs: Ipfs, peer
         router=routing(ground, ipfs, public, url),
         gate=Gate(asyncio.Semaphore(settings.ipfs.gateway_concurrent_max), kept_s=settings.erasure.within_s),
         peering=peering,
-        away=Away(archives_of(settings.archive)),
+        away=logs.away,
     )
     open_door = connections.serving(application, sockets, limits, ground.metrics)
     await stack.enter_async_context(open_door)

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
@@ -18,13 +19,18 @@ from node import __version__
 from node.app.clock import Ask, ask_all, dates, open_clock, sources
 from node.app.data_files import STATE_FILE, renewed
 from node.app.restored import held
+from node.audit.decisions import epochs
 from node.audit.decisions.log import DecisionLog
 from node.audit.decisions.memory import MemoryLog
 from node.audit.decisions.shards import Terms
 from node.audit.log.archive import archives_of
+from node.audit.log.checked import KeysOf
 from node.audit.log.s3 import SCHEME
 from node.audit.recorder import Recorder
 from node.audit.tlog.policy import WitnessPolicy
+from node.audit.upkeep.copies import archive_copy, copy_at
+from node.audit.upkeep.mending import Copy
+from node.audit.upkeep.offline import make_ready
 from node.audit.witnesses.cosigning import load_policy
 from node.cache.keys import keyword_key
 from node.core.clock import Clock
@@ -37,6 +43,7 @@ from node.core.model import Check
 from node.core.ports import Adapter
 from node.core.record import DECISIONS
 from node.core.settings import Settings
+from node.core.signed_note import Verifier
 from node.peers.rules.admission import ADMISSION_REASONS
 from node.peers.rules.values import PEER_TIERS
 from node.pipeline.understanding.route import Floors, Router
@@ -105,6 +112,9 @@ async def open_ground(settings: Settings, wall: Clock, stack: AsyncExitStack) ->
     stack.push_async_callback(store.close)
     log_dir = Path(settings.governance_dir)
     await asyncio.to_thread(own_directory, log_dir)
+    if settings.log.durability != MEMORY:
+        high_water = partial(epochs.high_water, data_dir / "keys")
+        await make_ready(log_dir, keys_of(identity), high_water, copies_of(settings, http, clock), clock)
     decisions = await open_decisions(settings, data_dir, log_dir, identity, clock)
     stack.push_async_callback(decisions.close)
     adapters = list(registry.build(settings.adapters, clock, http))
@@ -152,6 +162,7 @@ async def open_decisions(
             log.shard_entries,
             alarm_bytes=log.alarm_bytes,
             policy=VERSION,
+            beside=((data_dir, "log_blocks.sqlite*"),),
         ),
         is_held=(policy is not None and asks(policy)) or DECISIONS in held(data_dir),
         archives=archives_of(settings.archive),
@@ -170,6 +181,22 @@ def check_archive(settings: Settings) -> None:
     for key, inside in (("data_dir", settings.data_dir), ("governance_dir", settings.governance_dir)):
         if place.is_relative_to(Path(inside).absolute()):
             raise Misconfigured(f"setting archive.to must not lie in {key} ({inside})")
+
+
+def keys_of(identity: Identity) -> KeysOf:
+    """The keys that sign a log of this node now."""
+
+    def keys(origin: str) -> list[Verifier]:
+        return [signer.verifier for signer in identity.log_signers(origin)]
+
+    return keys
+
+
+def copies_of(settings: Settings, http: aiohttp.ClientSession, clock: Clock) -> list[Copy]:
+    """Who else holds the logs, as the settings say. Raises ``Misconfigured``."""
+    copies: list[Copy] = [copy_at(place, http, clock) for place in settings.log.copies]
+    own = settings.archive
+    return [*copies, archive_copy(archives_of(own)(own.to))] if own.to else copies
 
 
 def asks(policy: WitnessPolicy) -> bool:

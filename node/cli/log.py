@@ -289,10 +289,13 @@ def prove(args: argparse.Namespace, settings: Settings) -> int:
         _write(args.out, data)
     if args.leaf_out:
         _write(args.leaf_out, found.entry)
+    if args.spicy:
+        _write(args.spicy, found.entry)
+        _write(f"{args.spicy}.spicy", receipt.encode_spicy())
     standing = standing_of(receipt.checkpoint, policy)
     if standing.is_enough is False:
         say(f"note: {standing.line()}", is_error=True)
-    if not args.json and not args.out:
+    if not args.json and not args.out and not args.spicy:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return HOLDS
@@ -304,7 +307,8 @@ def prove(args: argparse.Namespace, settings: Settings) -> int:
         "leaf": leaf_json(found.entry),
         "receipt": data.decode("utf-8"),
     }
-    said = f"ok: entry {receipt.index} of {checkpoint.origin} under {checkpoint.size} entries: {args.out}"
+    where = args.out or f"{args.spicy}.spicy"
+    said = f"ok: entry {receipt.index} of {checkpoint.origin} under {checkpoint.size} entries: {where}"
     return told(args, shown, [said])
 
 

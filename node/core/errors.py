@@ -76,5 +76,10 @@ class Damaged(CorruptState):
     """The bytes of a whole file are not those that were written: what is whole in it can be brought back."""
 
 
+class DamagedLog(CorruptState):
+    """A part of a transparency log is not what its signed checkpoint vouches for, and is not given out. The
+    message names entries by their numbers and no path of this machine: it may be shown to everybody."""
+
+
 class Misconfigured(NodeError):
     """A setting is unknown, malformed or contradicts another; the message is one sentence."""

@@ -218,7 +218,8 @@ class Log:
     """The decision log. ``durability``: before_reply, behind_50ms, memory (lost at stop). ``witness_policy``:
     path of a tlog-policy file: who must cosign our checkpoints, and whose we cosign. ``anchor_calendars``:
     OpenTimestamps calendars by URL; none by default. ``block_headers_url``: who knows the block headers.
-    ``shard_entries``, ``epoch_bytes``, ``epoch_days``: where an epoch ends; of the last two 0 means never."""
+    ``shard_entries``, ``epoch_bytes``, ``epoch_days``: where an epoch ends; of the last two 0 means never.
+    ``copies``: folders and addresses that hold the log too, for mending it."""
 
     durability: str = _one_of("before_reply", "behind_50ms", "memory")
     on_failure: str = _one_of("answer", "refuse")
@@ -233,6 +234,7 @@ class Log:
     anchor_calendars: tuple[str, ...] = _url(())
     anchor_every_s: int = _between(60, 3_600, 10**8)
     block_headers_url: str = _url("")
+    copies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -453,6 +455,9 @@ def _check(settings: Settings) -> None:
     for url in settings.adapters.news.feeds:
         if url != "none":
             _check_url("adapters.news.feeds", url)
+    for place in settings.log.copies:
+        if "://" in place:
+            _check_url("log.copies", place)
     for key, values, check in (
         ("peers.urls", settings.peers.urls, address_of),
         ("peers.trusted", settings.peers.trusted, public_key_of),

@@ -16,17 +16,17 @@ import asyncio
 import logging
 from array import array
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from node.audit.decisions.epoch_check import FOLDER
-from node.audit.decisions.moved import closed_source, nowhere
+from node.audit.decisions.moved import away_from, nowhere
 from node.audit.decisions.origin import epoch_of
 from node.audit.log.archive import Archives
 from node.audit.log.reader import FolderSource
 from node.audit.tlog.tiles import Tile
-from node.core.errors import NotFound, Rejected
+from node.core.errors import NotFound, Rejected, Unavailable
 from node.core.ipld.cid import SHA2_256, Cid
 from node.core.ports import BlockStore
 from node.ipfs.log_head import part_of
@@ -38,6 +38,8 @@ _RUN = 8_192
 _INDEX_BITS, _PART_BITS, _LEVEL_BITS = 35, 5, 4
 """Of a place in 64 bits; 20 are left for the epoch, whose number has at most six digits."""
 _DAMAGED_MAX = 1_000
+MEND_S = 5.0
+"""How long whoever asks for a block waits for a damaged file to be mended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,8 @@ class FolderBlocks:
         self._index = Index()
         self._epoch = 0
         self._damaged: dict[Place, str] = {}
+        self.mend: Callable[[int, Tile], Awaitable[bool]] | None = None
+        """(epoch, tile) → whether a tile that was found damaged is whole now."""
 
     @property
     def damage(self) -> str:
@@ -151,18 +155,29 @@ class FolderBlocks:
                 return data
             if place.epoch != self._epoch and (data := await self._made_away(cid, place)) is not None:
                 return data
+            is_mended = place in self._damaged and await self._mended(place)
+            if is_mended and (data := await asyncio.to_thread(self._made, cid, place)) is not None:
+                return data
         return None
 
     async def _made_away(self, cid: Cid, place: Place) -> bytes | None:
         """The block of a file that was moved to an archive."""
+        folder = self._directory / FOLDER / str(place.epoch)
         try:
-            source = await asyncio.to_thread(closed_source, self._directory, place.epoch, self._archives)
-            if isinstance(source, FolderSource):
+            away = await asyncio.to_thread(away_from, folder, self._archives)
+            if away is None:
                 return None
-            data = part_of(await source.read(place.tile.path, place.tile.bytes_max), place.part)
+            data = part_of(await away.read(place.tile.path, place.tile.bytes_max), place.part)
         except (NotFound, Rejected):
             return None
         return data if cid.matches(data) else None
+
+    async def _mended(self, place: Place) -> bool:
+        try:
+            async with asyncio.timeout(MEND_S):
+                return self.mend is not None and await self.mend(place.epoch, place.tile)
+        except (TimeoutError, Unavailable):
+            return False
 
     # --- blocking ---------------------------------------------------------------------------------
 

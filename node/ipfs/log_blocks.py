@@ -34,6 +34,7 @@ from pathlib import Path
 from node.audit.decisions.moved import closed_source, nowhere
 from node.audit.decisions.origin import epoch_of
 from node.audit.log.archive import Archives
+from node.audit.log.checked import CheckedFolder
 from node.audit.log.reader import FolderSource
 from node.audit.log.writer import Published
 from node.audit.tlog.tiles import WIDTH, Tile, tiles_at
@@ -183,7 +184,7 @@ class LogBlocks:
     async def _follow_folder(self, *, is_due: bool) -> bool:
         for _ in range(_TRIES):
             try:
-                now = await OpenFolder.open(FolderSource(self._folder))
+                now = await OpenFolder.open(CheckedFolder(FolderSource(self._folder)))
             except NotFound:
                 return False  # nothing was published yet
             try:

@@ -21,7 +21,8 @@ class OpenFolder:
 
     @classmethod
     async def open(cls, source: Source) -> OpenFolder:
-        """Raises ``NotFound`` (no checkpoint), ``Rejected``, ``Unavailable``."""
+        """``source`` gives out only what its checkpoint vouches for. Raises ``NotFound`` (no checkpoint),
+        ``DamagedLog``, ``Unavailable``."""
         note = await source.read(CHECKPOINT, NOTE_BYTES_MAX)
         return cls(source, note, Cid.of(note, RAW), Checkpoint.of_note(note))
 

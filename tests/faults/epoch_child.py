@@ -31,8 +31,7 @@ async def main(folder: str) -> None:
     log = await opened(Path(folder), SystemClock(), shard_entries=300, publish_every_s=0.05)
     archive = FolderArchive(Path(folder) / "archive")
     bounds = Bounds(kept_here=0)
-    keys = Path(folder) / "keys"
-    keeper = EpochKeeper(log, keys, SystemClock(), bounds, archive, followed=lambda: log.epoch)
+    keeper = EpochKeeper(log, SystemClock(), bounds, archive, followed=lambda: log.epoch)
     await asyncio.gather(keep(log, keeper), *(work(log, name) for name in "abcd"))
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from node.audit.decisions import epochs
-from node.audit.decisions.moved import closed_source
+from node.audit.decisions.moved import source_in
 from node.audit.decisions.moving import move
 from node.audit.decisions.origin import epoch_of
-from node.audit.log.reader import FolderSource, LogReader
+from node.audit.log.reader import LogReader
 from node.audit.tlog.leaf import read_leaf
 from node.core.errors import NodeError
 from node.core.signed_note import Checkpoint
@@ -33,8 +33,7 @@ def killed(folder: Path, acks: int) -> dict[Place, str]:
 async def entries(world: World, number: int) -> list[object]:
     """What an epoch's entries say, wherever it lies."""
     is_newest = number == epochs.current(world.log_folder)
-    source = FolderSource(world.log_folder) if is_newest else closed_source(world.log_folder, number, folders)
-    reader = LogReader(source)
+    reader = LogReader(source_in(world.log_folder, folders, "" if is_newest else f"epochs/{number}"))
     size = Checkpoint.of_note(await reader.checkpoint()).size
     return [read_leaf(data).entry.get("n") for data in await reader.entries(0, size, size)]
 

@@ -249,6 +249,19 @@ def test_a_receipt_is_made_and_checked_offline(operator: Operator) -> None:
     assert operator("log", "verify-receipt", operator.file("x", b"text"), "--vkey", KEY).status == 1
 
 
+def test_the_older_form_of_a_receipt_has_no_header_and_no_extra_line(operator: Operator) -> None:
+    """As ``spicy`` of filippo.io/torchwood v0.6.1 reads it, which was tried by hand."""
+    entries = leaves(300)
+    note = write_log(operator.log, entries)
+    file = operator.folder / "leaf"
+    assert operator("log", "prove", 299, "--vkey", KEY, "--spicy", file).status == 0
+    assert file.read_bytes() == entries[299]
+    first, *hashes = (operator.folder / "leaf.spicy").read_bytes().partition(b"\n\n")[0].decode().split("\n")
+    assert first == "index 299"
+    assert [len(one) for one in hashes] == [44] * len(hashes)
+    assert (operator.folder / "leaf.spicy").read_bytes().endswith(b"\n\n" + note)
+
+
 def test_an_entry_that_is_not_under_the_checkpoint_is_not_proved(operator: Operator) -> None:
     write_log(operator.log, leaves(3))
     done = operator("log", "prove", 3, "--vkey", KEY)

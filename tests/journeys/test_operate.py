@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -70,20 +71,31 @@ async def test_a_second_node_on_the_same_data_is_refused(start: Start) -> None:
                 pass
 
 
-async def test_a_damaged_log_stops_the_start(start: Start) -> None:
+async def test_a_damaged_log_is_mended_or_stops_the_start(start: Start) -> None:
     async with start() as node:
         for _ in range(3):
             await node.ask("What is 2+2?")
         folder = node.folder
-    tiles = (folder / "governance_logs" / "tile" / "0" / "000.p").iterdir()
-    path = max(tiles, key=lambda tile: int(tile.name))
-    data = bytearray(path.read_bytes())
-    data[len(data) // 3] ^= 1
-    path.write_bytes(bytes(data))
-    report = await verified(folder / "governance_logs")
-    assert not report.ok
-    assert report.where
-    with pytest.raises(CorruptState):
+    log = folder / "governance_logs"
+
+    async def damage(level: str) -> None:
+        path = max((log / "tile" / level / "000.p").iterdir(), key=lambda tile: int(tile.name))
+        data = bytearray(path.read_bytes())
+        data[len(data) // 3] ^= 1
+        path.write_bytes(bytes(data))
+        report = await verified(log)
+        assert not report.ok
+        assert report.where
+
+    await damage("0")
+    async with start():
+        pass
+    assert (await verified(log)).ok
+    await damage("entries")
+    shutil.rmtree(log / "journal")
+    for path in sorted((log / "tile/entries/000.p").iterdir(), key=lambda tile: int(tile.name))[:-1]:
+        path.unlink()  # else these have what is damaged
+    with pytest.raises(CorruptState, match="Restore the folder from a copy"):
         async with start():
             pass
 

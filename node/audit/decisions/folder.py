@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import logging
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from node.audit.decisions import epochs
@@ -17,20 +18,26 @@ from node.core.files import translated
 log = logging.getLogger("neuroswarm.decisions")
 
 _READ_BYTES = 1 << 20
+_BLOCK_BYTES = 512
+"""The unit of ``st_blocks``, whatever the file system's is."""
 COUNT_EVERY = 1_000
 """So many entries are added up before the folder is counted again, or as many as it has files."""
 
 
 class Folder:
-    """``alarm_bytes``: the size from which there is too much of it; 0: its size does not matter. A closed
-    epoch does not grow: it is counted once, and again when it was swept or moved."""
+    """Sizes are what files take of the disk. ``alarm_bytes``: the size from which there is too much of it; 0:
+    its size does not matter. ``beside``: patterns of files outside of the folder that grow with the log, each
+    (directory, glob). A closed epoch does not grow: it is counted once, and again after it was swept or
+    moved."""
 
-    def __init__(self, directory: Path, alarm_bytes: int) -> None:
+    def __init__(self, directory: Path, alarm_bytes: int, beside: Sequence[tuple[Path, str]] = ()) -> None:
         self.directory = directory
         self.alarm_bytes = alarm_bytes
         self.running_bytes = 0
         """What the log at the top takes."""
         self._closed: dict[str, int] = {}
+        self._beside = tuple(beside)
+        self._beside_bytes = 0
         self._files = 0
         self._uncounted = 0
         self._to_sweep: list[Path] = []
@@ -39,8 +46,8 @@ class Folder:
 
     @property
     def size_bytes(self) -> int:
-        """What all of it takes."""
-        return self.running_bytes + sum(self._closed.values())
+        """What all of it takes, with what lies beside it."""
+        return self.running_bytes + sum(self._closed.values()) + self._beside_bytes
 
     @property
     def is_too_large(self) -> bool:
@@ -51,12 +58,19 @@ class Folder:
         with translated(f"{self.directory} cannot be read"):
             running, self._files, closed = await asyncio.to_thread(_sizes, self.directory, dict(self._closed))
         self.running_bytes, self._closed, self._uncounted = running, closed, 0
+        await self._count_beside()
 
     async def count_if_stale(self) -> None:
         """``count``, where much was added since the last time; what was added is taken for more than it is,
-        as it is not compressed yet. Raises ``Unavailable``."""
+        as it is not compressed yet. The few files beside are counted each time. Raises ``Unavailable``."""
         if self._is_stale:
             await self.count()
+        else:
+            await self._count_beside()
+
+    async def _count_beside(self) -> None:
+        with translated("the files that grow with the decision log cannot be read"):
+            self._beside_bytes = await asyncio.to_thread(_together, self._beside)
 
     @property
     def _is_stale(self) -> bool:
@@ -131,7 +145,7 @@ def _sizes(directory: Path, known: dict[str, int]) -> tuple[int, int, dict[str, 
     with contextlib.suppress(FileNotFoundError):
         for place in (directory / epochs.FOLDER).iterdir():
             if not place.is_dir():
-                closed[place.name] = place.lstat().st_size
+                closed[place.name] = _on_disk(place)
             elif place.name in known:
                 closed[place.name] = known[place.name]
             else:
@@ -139,14 +153,25 @@ def _sizes(directory: Path, known: dict[str, int]) -> tuple[int, int, dict[str, 
     return running, count, closed
 
 
+def _together(patterns: Sequence[tuple[Path, str]]) -> int:
+    return sum(_on_disk(path) for directory, pattern in patterns for path in directory.glob(pattern))
+
+
 def folder_bytes(directory: Path, *, without: str = "") -> tuple[int, int]:
-    """(bytes, files) of a folder but for the one of the name ``without`` in it."""
+    """(bytes that they take on the disk, files) of a folder but for the one of the name ``without`` in it."""
     total = count = 0
     for folder, below, files in os.walk(directory):
         if without and Path(folder) == directory and without in below:
             below.remove(without)
         for name in files:
-            with contextlib.suppress(FileNotFoundError):  # files of the log are replaced meanwhile
-                total += Path(folder, name).lstat().st_size
-                count += 1
+            total += _on_disk(Path(folder, name))
+            count += 1
     return total, count
+
+
+def _on_disk(path: Path) -> int:
+    """Whole blocks, however few bytes a file has; 0 where it was replaced or removed meanwhile."""
+    try:
+        return path.lstat().st_blocks * _BLOCK_BYTES
+    except FileNotFoundError:
+        return 0

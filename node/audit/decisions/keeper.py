@@ -85,7 +85,6 @@ class EpochKeeper:
     def __init__(
         self,
         decisions: DecisionLog,
-        keys: Path,
         clock: Clock,
         bounds: Bounds,
         archive: Archive | None,
@@ -94,7 +93,6 @@ class EpochKeeper:
         is_clock_sure: Callable[[], bool] = lambda: True,
     ) -> None:
         self._log = decisions
-        self._keys = keys
         self._clock = clock
         self._bounds = bounds
         self._archive = archive
@@ -106,7 +104,7 @@ class EpochKeeper:
         self._again_at = 0.0
         self._moved: dict[int, Moved] = {}
         self.log_bytes = 0
-        """What the log and the keys of its commitments take here, as of the last ``tick``."""
+        """What the log, the keys of its commitments and its blocks take here, as of the last ``tick``."""
 
     @property
     def cold_bytes(self) -> int:
@@ -144,8 +142,7 @@ class EpochKeeper:
 
     async def _count(self, *, exactly: bool = False) -> None:
         await (self._log.folder.count() if exactly else self._log.folder.count_if_stale())
-        keys = await on_disk(_keys_bytes, self._keys)
-        self.log_bytes = self._log.folder.size_bytes + keys
+        self.log_bytes = self._log.folder.size_bytes
         self._moved = await on_disk(_moved, self._log.directory)
 
     async def _close_if_due(self) -> None:
@@ -240,11 +237,3 @@ def _here(directory: Path) -> list[int]:
 def _moved(directory: Path) -> dict[int, Moved]:
     found = {number: marker(epochs.folder_of(directory, number)) for number in epochs.closed(directory)}
     return {number: one for number, one in found.items() if one is not None}
-
-
-def _keys_bytes(keys: Path) -> int:
-    return sum(
-        path.stat().st_size
-        for path in (epochs.key_table(keys, one) for one in epochs.in_keys(keys))
-        if path.exists()
-    )

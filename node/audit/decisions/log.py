@@ -100,7 +100,7 @@ class DecisionLog:
             receipt = None
             try:
                 if published is not None:
-                    receipt = await _receipt(shard.reader, index, published.size, published.note)
+                    receipt = (await shard.reader.receipt(index, published.note)).encode()
             except NodeError:
                 if not self._shards.is_moving(shard):
                     raise
@@ -157,8 +157,8 @@ class DecisionLog:
         elif status == "pass" and shards.folder.is_too_large:
             status = "warn"
             said = (
-                f"the decision log has {shards.folder.size_bytes} bytes, more than log.alarm_bytes; "
-                "name a place for closed epochs in archive.to"
+                f"the decision log takes {shards.folder.size_bytes} bytes of the disk with its keys and IPFS "
+                "blocks, more than log.alarm_bytes; name a place for closed epochs in archive.to"
             )
         return replace(check, name="log", status=status, output=said, observed=self.size(), unit="entries")
 
@@ -237,14 +237,9 @@ class DecisionLog:
                 newest = await on_disk(epochs.newest, folder / "checkpoint")
                 if newest is None or not 0 <= index < newest.size:
                     raise NotFound(f"the log {origin} has no published entry {index}")
-                return await _receipt(reader, index, newest.size, note)
+                return (await reader.receipt(index, note)).encode()
         raise NotFound(f"there is no log {origin} here")
 
 
 async def _appended(origin: str, index: Awaitable[int]) -> Appended:
     return Appended(origin, await index)
-
-
-async def _receipt(reader: LogReader, index: int, size: int, note: bytes) -> bytes:
-    [entry] = await reader.entries(index, 1, size)
-    return replace(await reader.receipt(index, note), extra=entry).encode()

@@ -5,7 +5,8 @@ stranger would (``verify_log``), to the very checkpoint that lies here, and the 
 durable. Whatever moment it is cut off at, the next call goes on from there, and the epoch can be read all the
 time. It rests as long as it works, for the sake of whoever is answered meanwhile.
 
-A log that does not verify, or has entries in its journal that no checkpoint covers, stays here.
+A log that is damaged or has entries in its journal that no checkpoint covers stays here. Damaged files are
+not copied: what is in the archive once is not replaced, and they may be mended.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from node.audit.decisions.disk import on_disk
 from node.audit.decisions.epoch_check import keys_of
 from node.audit.decisions.moved import STAYS, ArchiveSource, Moved, below_of, mark, marker
 from node.audit.log.archive import Archive
+from node.audit.log.checked import CheckedFolder, Standing
 from node.audit.log.reader import CHECKPOINT, VKEY, VKEY_BYTES_MAX, WITNESSED, FolderSource, Source
 from node.audit.log.verify import verify_log
 from node.audit.tlog.packed import is_packed, pack, place_of
@@ -27,7 +29,7 @@ from node.audit.tlog.tiles import Tile, tiles_between
 from node.core.clock import Clock
 from node.core.errors import NotFound, Rejected
 from node.core.files import DISK
-from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint
+from node.core.signed_note import NOTE_BYTES_MAX
 
 _FILES_AT_ONCE = 16
 _BYTES_AT_ONCE = 8 * 2**20
@@ -63,29 +65,30 @@ class _Paced:
 
 async def move(directory: Path, number: int, archive: Archive, clock: Clock) -> Moved:
     """The closed epoch ``number`` of the log in ``directory`` goes to the archive, or what was begun of that
-    is ended. Raises ``Rejected`` (the copy does not verify, or other files are in its place), ``NotFound``
-    (a file is missing here), ``Unavailable``, ``CorruptState``."""
+    is ended. Raises ``Rejected`` (the copy does not verify, or other files are in its place), ``DamagedLog``
+    (a file is damaged or missing here), ``Unavailable``, ``CorruptState``."""
     folder = epochs.folder_of(directory, number)
     moved = await on_disk(marker, folder)
     if moved is None:
         if await on_disk(_is_unswept, folder):
             raise Rejected(f"{folder} has entries in its journal that no checkpoint covers: it stays here")
-        moved = await _copied(FolderSource(directory, f"{epochs.FOLDER}/{number}"), archive, clock)
+        here = CheckedFolder(FolderSource(directory, f"{epochs.FOLDER}/{number}"))
+        moved = await _copied(here, archive, clock)
         await on_disk(mark, folder, moved)
     await on_disk(_remove, folder)
     return moved
 
 
-async def _copied(here: FolderSource, archive: Archive, clock: Clock) -> Moved:
+async def _copied(here: CheckedFolder, archive: Archive, clock: Clock) -> Moved:
     """Copy what the checkpoint needs, and verify the copy."""
-    note = await here.read(CHECKPOINT, NOTE_BYTES_MAX)
+    standing = await on_disk(here.newest)
+    note, checkpoint = standing.note, standing.checkpoint
     keys = await here.read(VKEY, VKEY_BYTES_MAX)
-    checkpoint = Checkpoint.of_note(note)
     below, pace = below_of(checkpoint.origin), Pace(clock)
     there = await archive.sizes(below)
     batch: dict[str, bytes] = {}
     files = total = 0
-    async for path, data in _files(here, checkpoint.size, note, keys):
+    async for path, data in _files(here, standing, keys):
         name = f"{below}/{path}"
         files, total = files + 1, total + len(data)
         if name not in there:
@@ -105,24 +108,22 @@ async def _copied(here: FolderSource, archive: Archive, clock: Clock) -> Moved:
     return Moved(archive.address, below, files, total, clock.now().isoformat(timespec="seconds"))
 
 
-async def _files(here: FolderSource, size: int, note: bytes, keys: bytes) -> AsyncIterator[tuple[str, bytes]]:
-    """(path, bytes) of all that a log of this size consists of; the checkpoint last."""
-    for tile in tiles_between(0, size):
-        yield place_of(tile), await on_disk(_kept, here, tile)
+async def _files(here: CheckedFolder, standing: Standing, keys: bytes) -> AsyncIterator[tuple[str, bytes]]:
+    """(path, bytes) of all that a log of this checkpoint consists of; the checkpoint last."""
+    for tile in tiles_between(0, standing.checkpoint.size):
+        yield place_of(tile), await on_disk(_kept, here, standing, tile)
     yield VKEY, keys
     with contextlib.suppress(NotFound):
         yield WITNESSED, await here.read(WITNESSED, NOTE_BYTES_MAX)
-    yield CHECKPOINT, note
+    yield CHECKPOINT, standing.note
 
 
-def _kept(here: FolderSource, tile: Tile) -> bytes:
+def _kept(here: CheckedFolder, standing: Standing, tile: Tile) -> bytes:
     """A tile's bytes as a folder keeps them; a bundle that an earlier version wrote plain is packed."""
+    found = here.tile_under(standing, tile)
     if not is_packed(tile):
-        return here.read_now(tile.path, tile.bytes_max)
-    try:
-        return here.packed_now(tile.path, tile.bytes_max)
-    except NotFound:
-        return pack(here.read_now(tile.path, tile.bytes_max))
+        return found.data
+    return pack(found.data) if found.packed is None else found.packed
 
 
 def _is_unswept(folder: Path) -> bool:

@@ -72,13 +72,15 @@ class Shard:
 @dataclass(frozen=True, slots=True)
 class Terms:
     """As the settings of these names say. ``policy`` is the version of the rules, for the log's own leaves;
-    ``alarm_bytes`` the size from which ``health`` warns (0: never). Raises ``Misconfigured``."""
+    ``alarm_bytes`` the size from which ``health`` warns (0: never), ``beside`` (directory, glob) of
+    files that grow with the log and are counted too. Raises ``Misconfigured``."""
 
     durability: str = BEFORE_REPLY
     publish_every_s: float = 1.0
     shard_entries: int = 10_000_000
     alarm_bytes: int = 0
     policy: str = ""
+    beside: tuple[tuple[Path, str], ...] = ()
 
     def __post_init__(self) -> None:
         if self.durability not in (BEFORE_REPLY, BEHIND_50MS):
@@ -94,7 +96,7 @@ class Shards:
     def __init__(
         self, directory: Path, base: str, signers: Signers, clock: Clock, keys: Path, terms: Terms
     ) -> None:
-        self.folder = Folder(directory, terms.alarm_bytes)
+        self.folder = Folder(directory, terms.alarm_bytes, [(keys, "commitments-*"), *terms.beside])
         self.base = base
         self.signers = signers
         self.terms = terms

@@ -26,7 +26,7 @@ import hashlib
 import re
 import struct
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -119,6 +119,65 @@ def find(files: Files, directory: Path, origin: str) -> Found:
         if limit is None:
             return Found(found.first, found.entries, found.segments, len(data) - at, at)
     return found
+
+
+def loose_entries(files: Files, directory: Path, origin: str) -> dict[int, bytes]:
+    """By index the entries in every valid frame that the journal has, whatever lies between; for those who
+    look for what can be saved. A file that cannot be read is passed over."""
+    entries: dict[int, bytes] = {}
+    try:
+        names = [name for name in files.names(directory) if _NAME.fullmatch(name)]
+    except OSError:
+        return entries
+    for name in names:
+        try:
+            data = files.read(directory / name, _FILE_BYTES_MAX)
+        except OSError:
+            continue
+        for first, some in _valid_frames(origin, data):
+            entries.update(enumerate(some, first))
+    return entries
+
+
+def mend(files: Files, directory: Path, origin: str, size: int) -> bool:
+    """Of a damaged journal keep what is not under the checkpoint of ``size`` entries, if all of that can be
+    read; whether it can. The damaged frames are of entries that are published then. Raises ``OSError``."""
+    names = [name for name in files.names(directory) if _NAME.fullmatch(name)]
+    held: dict[int, bytes] = {}
+    for name, limit in zip(names, [*map(int, names[1:]), None], strict=True):
+        for first, entries in _valid_frames(origin, files.read(directory / name, _FILE_BYTES_MAX)):
+            held.update({n: one for n, one in enumerate(entries, first) if limit is None or n < limit})
+    end = max(held, default=-1) + 1
+    if any(index not in held for index in range(size, end)):
+        return False
+    if end > size:
+        waiting = [held[index] for index in range(size, end)]
+        parts = range(0, len(waiting), FRAME_ENTRIES_MAX)
+        frames = [encode_frame(origin, size + at, waiting[at : at + FRAME_ENTRIES_MAX]) for at in parts]
+        files.replace(directory / f"{size:020}", b"".join(frames))
+    for name in names:
+        if int(name) != size or end <= size:
+            files.unlink(directory / name)
+    files.sync_directory(directory)
+    return True
+
+
+def _valid_frames(origin: str, data: bytes) -> Iterator[tuple[int, list[bytes]]]:
+    """(first index, entries) of each, whatever lies between them."""
+    at = data.find(_MAGIC)
+    while at >= 0:
+        frame = decode_frame(origin, data, at)
+        if frame is not None:
+            yield frame[:2]
+        at = data.find(_MAGIC, at + 1 if frame is None else frame[2])
+
+
+def first_index(files: Files, directory: Path) -> int | None:
+    """The index of the first entry that the journal may hold; None where it is empty or absent."""
+    try:
+        return next((int(name) for name in files.names(directory) if _NAME.fullmatch(name)), None)
+    except OSError:
+        return None
 
 
 class Journal:

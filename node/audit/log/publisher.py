@@ -234,6 +234,21 @@ class Publisher:
             self._note = merged
         return True
 
+    def rewrite(self, tiles: Mapping[Tile, bytes]) -> None:
+        """Put these tiles, which were found damaged, in their places again, with them the right edge, and the
+        keys and the checkpoint where they are not as they should be. Raises ``OSError``."""
+        self._known.clear()  # a directory may be gone
+        self._files.make_directory(self._folder.staging)
+        tiles = {**self.growth.unwritten(), **tiles}
+        rest = iter(tiles.items())
+        while chunk := dict(islice(rest, _OPEN_FILES)):
+            self._write_chunk(chunk)
+        self._sync_directories()
+        self._is_key_file_right = False
+        self._write_vkey()
+        if self._note is not None and not self._holds(self._folder.checkpoint, self._note.encode()):
+            self._files.replace(self._folder.checkpoint, self._note.encode())
+
     # --- steps of a publication ---
 
     def _write_tiles(self) -> None:
@@ -244,9 +259,7 @@ class Publisher:
         rest = iter(tiles.items())
         while chunk := dict(islice(rest, _OPEN_FILES)):
             self._write_chunk(chunk)
-        for directory in sorted(self._unsynced):
-            self._files.sync_directory(directory)
-            self._unsynced.discard(directory)
+        self._sync_directories()
         self.growth.written(tiles)
         self._tiles_size = size
         self._note_partial(tiles)
@@ -278,6 +291,17 @@ class Publisher:
                 with contextlib.suppress(OSError):  # else the next opening sweeps it away
                     self._files.unlink(path)
 
+    def _sync_directories(self) -> None:
+        for directory in sorted(self._unsynced):
+            self._files.sync_directory(directory)
+            self._unsynced.discard(directory)
+
+    def _holds(self, path: Path, data: bytes) -> bool:
+        try:
+            return self._folder.read(path) == data
+        except CorruptState:
+            return False
+
     def _make_directory(self, path: Path) -> None:
         """A directory under the log's, its name to be synced: also one that is there may not be durable."""
         if path in self._known or path == self._folder.directory:
@@ -293,7 +317,7 @@ class Publisher:
         if self._is_key_file_right:
             return
         data = "".join(f"{one.verifier.vkey}\n" for one in self._signers).encode()
-        if self._folder.read(self._folder.vkey) != data:
+        if not self._holds(self._folder.vkey, data):
             self._files.replace(self._folder.vkey, data)
         self._is_key_file_right = True
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import stat
 from collections import OrderedDict
@@ -53,9 +54,39 @@ class Source(Protocol):
     async def read(self, path: str, bytes_max: int) -> bytes: ...
 
 
-class FolderSource:
+class Files:
+    """A log's files as a folder keeps them: a complete bundle is read packed or, as an older version wrote
+    it, plain. Blocking; raises as ``Source.read``. ``place`` names a file to people."""
+
+    def read_now(self, path: str, bytes_max: int) -> bytes:
+        """``Source.read``, blocking."""
+        if path.startswith(_BUNDLES) and _PARTIAL not in path:
+            with contextlib.suppress(NotFound):
+                data = self.packed_now(path, bytes_max)
+                try:
+                    return packed.unpack(data, bytes_max)
+                except Rejected as exc:
+                    raise Rejected(f"{self.place(path)}{packed.SUFFIX}: {exc}") from exc
+        return self._read(path, bytes_max)
+
+    def plain_now(self, path: str, bytes_max: int) -> bytes:
+        """``read_now`` of this very file: a complete bundle only where it lies there plain."""
+        return self._read(path, bytes_max)
+
+    def packed_now(self, path: str, bytes_max: int) -> bytes:
+        """A complete bundle as gzip. Raises ``NotFound`` also where it lies there plain."""
+        return self._read(path + packed.SUFFIX, packed.packed_max(bytes_max))
+
+    def place(self, path: str) -> str:
+        raise NotImplementedError
+
+    def _read(self, path: str, bytes_max: int) -> bytes:
+        raise NotImplementedError
+
+
+class FolderSource(Files):
     """A log folder on this machine, or one ``below`` it (``epochs/1``). Links in it are not followed, so no
-    path leads out of it. A complete bundle is read packed or, as an older version wrote it, plain."""
+    path leads out of it."""
 
     def __init__(self, directory: Path, below: str = "") -> None:
         self.directory = Path(directory) / below
@@ -66,20 +97,8 @@ class FolderSource:
         """See ``Source.read``."""
         return await asyncio.to_thread(self.read_now, path, bytes_max)
 
-    def read_now(self, path: str, bytes_max: int) -> bytes:
-        """``read``, blocking."""
-        if path.startswith(_BUNDLES) and _PARTIAL not in path:
-            with contextlib.suppress(NotFound):
-                data = self.packed_now(path, bytes_max)
-                try:
-                    return packed.unpack(data, bytes_max)
-                except Rejected as exc:
-                    raise Rejected(f"{self.directory / path}{packed.SUFFIX}: {exc}") from exc
-        return self._read(path, bytes_max)
-
-    def packed_now(self, path: str, bytes_max: int) -> bytes:
-        """A complete bundle as gzip, blocking. Raises ``NotFound`` also where it lies there plain."""
-        return self._read(path + packed.SUFFIX, packed.packed_max(bytes_max))
+    def place(self, path: str) -> str:
+        return str(self.directory / path)
 
     def _read(self, path: str, bytes_max: int) -> bytes:
         try:
@@ -90,16 +109,19 @@ class FolderSource:
         except (FileNotFoundError, NotADirectoryError) as exc:
             raise NotFound(f"there is no {path} in {self.directory}") from exc
         except OSError as exc:
-            raise Unavailable(f"{self.directory / path} cannot be read: {exc.strerror or exc}") from exc
+            said = f"{self.directory / path} cannot be read: {exc.strerror or exc}"
+            # A bad sector stays one: the file is as good as lost, and may be mended.
+            raise (Rejected if exc.errno == errno.EIO else Unavailable)(said) from exc
         if len(data) > bytes_max:
             raise Rejected(f"{self.directory / path} has more than {bytes_max} bytes")
         return data
 
     async def partial_widths(self, tile: Tile) -> list[int]:
         """The widths below 256 in which this tile or bundle lies in the folder, smallest first."""
-        return await asyncio.to_thread(self._partial_widths, tile)
+        return await asyncio.to_thread(self.widths_now, tile)
 
-    def _partial_widths(self, tile: Tile) -> list[int]:
+    def widths_now(self, tile: Tile) -> list[int]:
+        """``partial_widths``, blocking."""
         folder = Tile(tile.level, tile.index, 1).path.removesuffix("/1")
         try:
             descriptor = self._open(folder, os.O_RDONLY | os.O_DIRECTORY)

@@ -22,7 +22,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -32,6 +32,7 @@ from node.audit.log.committer import Append, Committer, Compose, Outcome, Prepar
 from node.audit.log.opening import OpenFolder, Repair, open_folder
 from node.audit.log.publisher import Published
 from node.audit.log.schedule import Events, Job, Pace, Schedule
+from node.audit.tlog.tiles import Tile
 from node.core.clock import Clock
 from node.core.errors import CorruptState, Misconfigured, NodeError, Unavailable
 from node.core.files import DISK, Files
@@ -318,6 +319,11 @@ class TileLog:
         Raises ``Rejected`` (not a checkpoint of this log), ``Unavailable``.
         """
         await self._on_thread(lambda: self._schedule.publisher.cosign(note, is_enough=is_enough))
+
+    async def rewrite(self, tiles: Mapping[Tile, bytes]) -> None:
+        """Put these tiles, which were found damaged, in their places again, and with them the keys and the
+        checkpoint. Raises ``Unavailable``."""
+        await self._on_thread(lambda: self._schedule.publisher.rewrite(tiles))
 
     def health(self) -> Check:
         """pass; warn: no new checkpoints, entries wait; fail: no entries."""

@@ -53,7 +53,12 @@ class Receipt:
     def encode(self) -> bytes:
         """The receipt's text, the checkpoint verbatim at its end."""
         extra = [] if self.extra is None else [f"extra {encode_base64(self.extra)}"]
-        lines = [HEADER, *extra, f"index {self.index}", *map(encode_base64, self.proof), "", ""]
+        return "\n".join([HEADER, *extra, ""]).encode() + self.encode_spicy()
+
+    def encode_spicy(self) -> bytes:
+        """The same proof in the form that tlog-proof grew out of, without its first line and without the
+        extra data: what the checker ``spicy`` takes as FILE.spicy beside the entry in FILE."""
+        lines = [f"index {self.index}", *map(encode_base64, self.proof), "", ""]
         return "\n".join(lines).encode() + self.checkpoint
 
     @classmethod

@@ -33,7 +33,15 @@ class Site:
     """An address and how to ask it. Safe for concurrent callers on one event loop."""
 
     def __init__(
-        self, what: str, url: str, session: Http, clock: Clock, *, timeout_s: float, attempts: int = ATTEMPTS
+        self,
+        what: str,
+        url: str,
+        session: Http,
+        clock: Clock,
+        *,
+        timeout_s: float,
+        attempts: int = ATTEMPTS,
+        per_minute: int = PER_MINUTE,
     ) -> None:
         """``what`` names its kind for people (``calendar``). ``timeout_s`` bounds a call with its retries."""
         self.url = url.rstrip("/")
@@ -45,7 +53,7 @@ class Site:
             self.name,
             clock,
             Limits(
-                windows=(Window(PER_MINUTE, 60.0),),
+                windows=(Window(per_minute, 60.0),),
                 concurrency=2,
                 attempts=attempts,
                 breaker_failures=BREAKER_FAILURES,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,7 +14,9 @@ from aiohttp import web
 
 from node.api import server
 from node.api.gateway import Gate
+from node.api.logs import Served
 from node.api.routing import Router
+from node.audit.tlog.tiles import Tile
 from node.audit.witnesses.ours import Witness
 from node.core.settings import Server
 from node.pipeline.service import Service
@@ -24,6 +26,11 @@ from tests.name_owner import Owner
 from tests.unit.ipfs.gateway.dags import Shelf
 
 US = Owner(77).name
+Mend = Callable[[int, Tile], Awaitable[bool]]
+
+
+async def _leave_it(_epoch: int, _tile: Tile) -> bool:
+    return False
 
 
 class Door:
@@ -82,10 +89,11 @@ async def listening(app: web.Application) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def served(
-    folders: Mapping[str, Path], witness: Witness | None = None, **more: Any
+    folders: Mapping[str, Path], witness: Witness | None = None, mend: Mend | None = None, **more: Any
 ) -> AsyncIterator[Door]:
-    """The application over loopback."""
-    async with application(folders=folders, cosigner=witness, **more) as app, listening(app) as url:
+    """The application over loopback. The logs are trusted by the keys beside them; ``mend`` mends them."""
+    logs = {name: Served(folder, lambda _origin: (), mend or _leave_it) for name, folder in folders.items()}
+    async with application(folders=logs, cosigner=witness, **more) as app, listening(app) as url:
         headers = {"Accept-Encoding": "identity"}
         async with aiohttp.ClientSession(trust_env=False, auto_decompress=False, headers=headers) as http:
             yield Door(url, http)

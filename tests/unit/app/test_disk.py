@@ -33,6 +33,7 @@ def test_every_file_of_the_data_directory_is_of_one_kind(tmp_path: Path) -> None
         ("publications/tile/0/000", 64),
         ("keys/commitments-2-1", 128),
         ("models/big.gguf", 256),
+        ("log_blocks.sqlite-wal", 512),
     ):
         put(tmp_path, name, size)
     assert sizes(tmp_path) == {RECORDS: 7, INDEX: 24, STATE: 96}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import shutil
 from pathlib import Path
@@ -10,7 +11,7 @@ import orjson
 import pytest
 
 from node.audit.decisions.moved import Moved, mark
-from node.audit.tlog.packed import pack, place_of
+from node.audit.tlog.packed import pack, place_of, unpack
 from node.audit.tlog.tiles import ENTRIES, Tile
 from node.core.errors import NotFound
 from node.core.ipld.cid import BLAKE2B_256, RAW, Cid
@@ -191,3 +192,12 @@ async def test_an_epoch_in_the_archive_gives_its_blocks_and_is_made_into_blocks_
         assert earlier.items() <= (await rebuild(before, job.blocks.get)).items()
     world.state.unlink()  # all blocks are made again, of what lies in the archive
     assert await world.once() == before
+    world.state.unlink()
+    bundle = archive / "1" / place_of(Tile(ENTRIES, 3))
+    wrong = unpack(bundle.read_bytes(), Tile(ENTRIES, 3).bytes_max)[:-1] + b"?"
+    bundle.write_bytes(pack(wrong))
+    async with world.job() as job:
+        while job.health().status == "pass":
+            await asyncio.sleep(0)
+        assert "entries 768 to 1023" in job.health().output
+        assert not await job.blocks.has(Cid.of(wrong, RAW))

@@ -15,7 +15,7 @@ from node.audit.decisions.moved import MARKER, marker
 from node.audit.decisions.moving import move
 from node.audit.log.archive import FolderArchive
 from node.audit.tlog.leaf import read_leaf
-from node.core.errors import NotFound, Rejected, Unavailable
+from node.core.errors import DamagedLog, NotFound, Rejected, Unavailable
 from tests import log_kit
 from tests.epoch_kit import World, fill
 
@@ -241,13 +241,17 @@ async def test_a_damaged_epoch_stays_and_the_next_one_moves(tmp_path: Path) -> N
     world = World(tmp_path)
     await three_epochs(world)
     tile = world.aside(1) / "tile" / "0" / "000"
-    tile.write_bytes(bytes(tile.stat().st_size))
+    whole = tile.read_bytes()
+    tile.write_bytes(bytes(len(whole)))
     keeper = world.keeper(world.to_folder(), kept_here=1)
     await keeper.tick()
     assert (marker(world.aside(1)), marker(world.aside(2)) is None) == (None, False)
     assert "epoch 1" in keeper.health().output
-    with pytest.raises(Rejected):
+    with pytest.raises(DamagedLog):
         await move(world.log_folder, 1, world.to_folder(), world.clock)
+    tile.write_bytes(whole)
+    await move(world.log_folder, 1, world.to_folder(), world.clock)
+    assert all(one.ok for one in await world.verified()), "damage was not copied, where nothing is replaced"
     await world.log.close()
 
 
@@ -265,6 +269,26 @@ async def test_an_archive_that_is_away_is_unavailable_and_not_an_empty_log(tmp_p
     last = (await world.verified())[-1]
     assert (last.number, last.ok) == (1, False), "a file that is lost is said to be missing, not absent"
     await world.log.close()
+
+
+async def test_an_archive_cannot_hide_a_tombstone_nor_change_an_entry(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    log = await world.open()
+    await fill(log, 300)
+    await log.append({"kind": "tombstone", "target": "bafyone"}, private_texts={})
+    await log.tile_log.publish()
+    await log.end_epoch("age")
+    await swept(world)
+    await move(world.log_folder, 1, world.to_folder(), world.clock)
+    assert await log.tombstoned({"bafyone", "bafytwo"}) == {"bafyone"}
+    bundle = next((world.archive_folder / log_kit.ORIGIN / "1/tile/entries/001.p").iterdir())
+    bundle.write_bytes(bundle.read_bytes().replace(b"tombstone", b"tombstonf"))
+    with pytest.raises(DamagedLog, match="entries 256 to"):
+        await log.tombstoned({"bafyone", "bafytwo"})
+    with pytest.raises(DamagedLog):
+        await world.receipt(300, 1)
+    await world.receipt(17, 1)
+    await log.close()
 
 
 async def test_nothing_moves_before_its_blocks_are_made_or_over_the_archive_s_bound(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -458,6 +459,25 @@ async def test_the_size_alarm(tmp_path: Path) -> None:
     await log.close()
     log = await opened(tmp_path, alarm_bytes=10**9)
     assert log.health().status == "pass"
+    await log.close()
+
+
+async def test_the_size_alarm_counts_what_the_log_takes_of_the_disk(tmp_path: Path) -> None:
+    """Key tables and blocks in IPFS as well, and whole blocks of the disk: a file of 40 bytes takes 4,096."""
+    await written(tmp_path, 3)
+    beside = tmp_path / "data"
+    beside.mkdir()
+    (beside / "log_blocks.sqlite").write_bytes(bytes(10**6))
+    (beside / "log_blocks.sqlite-wal").write_bytes(bytes(10**6))
+    os.sync()
+    log = await opened(tmp_path, alarm_bytes=10**9, beside=((beside, "log_blocks.sqlite*"),))
+    folder = log._shards.folder
+    await folder.count()
+    files = [path for path in (tmp_path / "log").rglob("*") if path.is_file()]
+    tables = list((tmp_path / "keys").glob("commitments-*"))
+    assert tables
+    at_least = sum(-(-path.stat().st_size // 512) * 512 for path in [*files, *tables]) + 2 * 10**6
+    assert folder.size_bytes >= at_least
     await log.close()
 
 

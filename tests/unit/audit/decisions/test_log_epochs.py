@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import gzip
+import shutil
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -266,6 +268,71 @@ async def test_what_was_moved_to_an_archive_is_served_as_before(tmp_path: Path) 
         for path in ("tile/0/003", "tile/0/002.p/89", "tile/3/000", "proof/600"):
             assert (await door.get(f"{BASE}/epochs/1/{path}"))[0] == 404, path
         assert (await door.get(f"{BASE}/epochs/7/tile/0/000"))[0] == 404
+
+
+async def answers(door: Door, written: dict[str, bytes], tmp_path: Path) -> int:
+    """How many of the files, and of receipts, are refused; what is given out is what was written."""
+    refused = 0
+    for path, right in {**written, "tile/entries/001.p/7": b"", "proof/599": b"", "proof/3": b""}.items():
+        status, data, _ = await door.get(f"{BASE}/epochs/1/{path}")
+        if status == 200:
+            assert data == right or not right, path
+            if path.startswith("proof"):
+                entry_of(data)
+            continue
+        refused += 1
+        assert status == 500, (path, status)
+        assert b"entries " in data, (path, data)
+        assert str(tmp_path).encode() not in data, "no path of this machine"
+    return refused
+
+
+def _other_entry(data: bytes) -> bytes:
+    plain = bytearray(gzip.decompress(data))
+    plain[40] ^= 1
+    return gzip.compress(bytes(plain))
+
+
+def _flipped(data: bytes) -> bytes:
+    return data[:20] + bytes([data[20] ^ 1]) + data[21:]
+
+
+@pytest.mark.parametrize("name", ["entries/001.gz", "entries/002.p/88", "0/001", "0/002.p/88", "1/000.p/2"])
+@pytest.mark.parametrize("way", [_flipped, lambda data: data[:-1], lambda data: data * 2**9])
+async def test_damage_in_an_archive_is_refused_and_never_served(
+    tmp_path: Path, name: str, way: Callable[[bytes], bytes]
+) -> None:
+    archive = await moved(tmp_path, 600)
+    written = dict(log_folders.log_files(log_folders.leaves(600, "old"), origin=FIRST))
+    away = Away(folders)
+    async with served({"decisions": tmp_path / "log"}, away=away) as door:
+        path = archive / FIRST / "1/tile" / name
+        whole = path.read_bytes()
+        path.write_bytes(way(whole))
+        assert await answers(door, written, tmp_path)
+        check = away.health()
+        assert (check.status, "damaged" in check.output) == ("warn", True)
+        path.write_bytes(whole)
+        assert not await answers(door, written, tmp_path)
+        assert away.health().status == "pass"
+
+
+async def test_an_archive_that_lies_serves_nothing(tmp_path: Path) -> None:
+    archive = await moved(tmp_path, 600)
+    written = dict(log_folders.log_files(log_folders.leaves(600, "old"), origin=FIRST))
+    place = archive / FIRST / "1"
+    async with served({"decisions": tmp_path / "log"}, away=Away(folders)) as door:
+        bundle = place / "tile/entries/000.gz"
+        bundle.write_bytes(_other_entry(bundle.read_bytes()))
+        assert (await door.get(f"{BASE}/epochs/1/tile/entries/000"))[0] == 500
+        assert (await door.get(f"{BASE}/epochs/1/tile/entries/001"))[0] == 200
+    shutil.rmtree(place)  # a log that is whole in itself, under the same key, and another one
+    log_folders.write_log(place, log_folders.leaves(600, "evil"), origin=FIRST)
+    async with served({"decisions": tmp_path / "log"}, away=Away(folders)) as door:
+        beside = {"checkpoint", "vkey"}
+        assert await answers(door, written, tmp_path) == len(set(written) - beside) + 3
+        for path in beside & set(written):
+            assert await door.body(f"{BASE}/epochs/1/{path}") == written[path]
 
 
 async def test_an_archive_that_is_away_is_503_and_a_lost_file_no_404(tmp_path: Path) -> None:

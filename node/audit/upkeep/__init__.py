@@ -1,0 +1,1 @@
+"""Keeps the files of the logs whole: looks at all of them, mends what is damaged, names what is lost."""
