@@ -119,7 +119,9 @@ async def test_a_backup_beside_writes_is_a_whole_node_elsewhere(home: Path) -> N
         assert await answered(node, QUESTION) == SECRET
         assert (await node.get("/peers/identity"))[1]["root"] == root
         assert (await node.check("restored"))["status"] == "warn"
-        assert (await node.check("log"))["output"] == "no checkpoint is signed before witnesses were asked"
+        assert (await node.check("log"))["output"].startswith(
+            "no checkpoint is signed before witnesses were asked"
+        )
     again = await command(home / "two", "log", "recover", "--new-epoch")
     assert again.returncode == 0, again.stderr
     async with start(home / "two") as node:

@@ -59,7 +59,8 @@ async def plant(node: Client, name: str, scope: str) -> Planted:
     words = {part: f"{name}{part}quux" for part in PARTS}
     question = f"Where did the {words['query']} of my aunt begin?"
     answer = f"It began {words['answer']} at sea. " * 40
-    cid = await node.store(question, answer, tags=[words["tag"]], source=words["source"], scope=scope)
+    more = {"tags": [words["tag"]], "source": words["source"], "scope": scope, "replace": True}
+    cid = await node.store(question, answer, **more)
     asked = await node.ask(question)
     assert words["answer"] in asked["answer"], asked["trace"]
     assert (asked["cid"], asked["hit"]["kind"]) == (cid, "exact")
