@@ -30,8 +30,8 @@ from node.api.replies import Routes, as_json
 from node.core.errors import Forbidden, NotFound, RateLimited, TimedOut, Unavailable
 from node.core.ipld import car
 from node.core.ipld.cid import Cid
+from node.core.peer_address import is_own_host
 from node.core.ports import PublicBlocks
-from node.core.settings import is_loopback
 
 BLOCKS, RECONCILE = "/peers/blocks", "/peers/reconcile"
 OWN_LIMITS = frozenset({BLOCKS, RECONCILE})
@@ -97,7 +97,7 @@ def _peering(request: web.Request) -> Peering:
 def _is_operator(request: web.Request) -> bool:
     """Whether the call comes from this machine, and not from somebody behind a proxy on it."""
     is_passed_on = any(name in request.headers for name in _PROXIES)
-    return not is_passed_on and is_loopback(request.remote or "")
+    return not is_passed_on and is_own_host(request.remote or "")
 
 
 async def _list(request: web.Request) -> web.Response:

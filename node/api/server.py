@@ -27,8 +27,9 @@ from node.core.clock import new_id
 from node.core.errors import BadInput, CorruptState, NodeError, TimedOut, Unavailable
 from node.core.model import Caller
 from node.core.normalise import normalise
+from node.core.peer_address import is_own_host
 from node.core.ports import Tell
-from node.core.settings import Server, is_loopback
+from node.core.settings import Server
 from node.pipeline.ready import Again
 from node.pipeline.requests import Ask, Entry, Invalidation, Said
 from node.pipeline.service import Service
@@ -115,7 +116,7 @@ def _names_loopback(host: str) -> bool:
     name, _, port = host.rpartition(":")
     if not name or port.endswith("]"):  # an IPv6 address has colons of its own, and may stand without a port
         name = host
-    return is_loopback(name.strip("[]"))
+    return is_own_host(name.strip("[]"))
 
 
 async def _common_headers(request: web.Request, response: web.StreamResponse) -> None:

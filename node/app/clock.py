@@ -32,8 +32,9 @@ from node.core.files import put
 from node.core.follower import Follower, Rest
 from node.core.metrics import Metrics
 from node.core.model import Json
+from node.core.peer_address import is_own_host
 from node.core.record import format_time
-from node.core.settings import Settings, is_loopback
+from node.core.settings import Settings
 from node.models.deadline import within
 
 log = logging.getLogger("neuroswarm.clock")
@@ -80,7 +81,7 @@ def dates(clock: GuardedClock) -> aiohttp.TraceConfig:
         peer = context.trace_request_ctx
         host = end.url.host or ""
         is_chosen = peer is None and end.url.scheme == "https"
-        if not (is_chosen or peer) or is_loopback(host):
+        if not (is_chosen or peer) or is_own_host(host):
             return
         time = _date(end.response.headers)
         if time is not None:

@@ -21,8 +21,9 @@ from node.cache.index.engine import Choice, Load
 from node.core.clock import Clock
 from node.core.errors import Misconfigured, NodeError, Unavailable
 from node.core.model import Check
+from node.core.peer_address import is_own_host
 from node.core.ports import Embedder, Generator, NoteReader
-from node.core.settings import Models, Settings, is_loopback
+from node.core.settings import Models, Settings
 from node.ipfs import kubo
 from node.ipfs.kubo import KuboBlockStore
 from node.ipfs.mirror import Mirror
@@ -139,7 +140,7 @@ def _ollama(models: Models, clock: Clock) -> Generator:
     from node.models.generators.ollama import OllamaGenerator
 
     host = urlsplit(models.ollama_url).hostname or ""
-    threads = threads_to_spare() if is_loopback(host) else None
+    threads = threads_to_spare() if is_own_host(host) else None
     return OllamaGenerator(
         models.ollama_url,
         models.ollama_model,
@@ -233,7 +234,7 @@ def mirror_of(ground: Ground) -> Mirror | None:
     url = own.kubo_url
     if not url:
         return None
-    if not is_loopback(urlsplit(url).hostname or ""):
+    if not is_own_host(urlsplit(url).hostname or ""):
         log.warning("ipfs.kubo_url is not on this machine: its RPC API has no login and must not be exposed")
     daemon = KuboBlockStore(url, ground.http, clock, timeout_s=own.timeout_s)
     return Mirror(

@@ -28,7 +28,7 @@ def serve(args: argparse.Namespace, settings: Settings) -> int:
         format="%(asctime)s level=%(levelname)s logger=%(name)s %(message)s",
         handlers=(lines,),
     )
-    for noisy in ("httpx", "urllib3", "httpcore"):
+    for noisy in ("apscheduler", "httpx", "urllib3", "httpcore"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
     door.check(settings.server.host, settings.server.port)  # before anything large is loaded

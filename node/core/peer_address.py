@@ -85,6 +85,16 @@ def is_name(host: str) -> bool:
     return _in_numbers(host) is None
 
 
+def is_own_host(host: str) -> bool:
+    """Whether ``host``, a name or an address in numbers, names this machine only."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def is_loopback(host: str) -> bool:
     """Whether this is an address in numbers of this machine alone."""
     address = _in_numbers(host)

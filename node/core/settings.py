@@ -10,39 +10,17 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from node.core.errors import Misconfigured, Rejected
-from node.core.peer_address import address_of
+from node.core.peer_address import address_of, is_own_host
 from node.core.record import public_key_of
+from node.core.setting_fields import between, bound, one_of, web_address
 
 ENV_PREFIX = "NEUROSWARM_"
-
-_T = TypeVar("_T")
-
-
-def _between(least: float, default: _T, most: float) -> _T:
-    """A number with its bounds."""
-    return field(default=default, metadata={"range": (least, most)})
-
-
-def _bound(least: float, default: _T, most: float) -> _T:
-    """A number with its bounds, or 0: none."""
-    return field(default=default, metadata={"range": (least, most), "or_zero": True})
-
-
-def _one_of(*choices: str) -> str:
-    """One of these words, the first where nothing is said."""
-    return field(default=choices[0], metadata={"choices": choices})
-
-
-def _url(default: _T) -> _T:
-    """An http(s) address or none, or several."""
-    return field(default=default, metadata={"is_url": True})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +30,13 @@ class Server:
     connections (nginx: 60 s)."""
 
     host: str = "127.0.0.1"
-    port: int = _between(0, 8642, 65_535)
-    max_body_bytes: int = _between(1_024, 65_536, 64 * 2**20)
-    request_timeout_s: float = _between(1, 60.0, 600)
-    concurrent_requests_max: int = _between(1, 1_024, 100_000)
-    connections_max: int = _between(128, 2_048, 100_000)
-    idle_timeout_s: float = _between(1, 75.0, 3_600)
-    shutdown_timeout_s: float = _between(1, 20.0, 600)
+    port: int = between(0, 8642, 65_535)
+    max_body_bytes: int = between(1_024, 65_536, 64 * 2**20)
+    request_timeout_s: float = between(1, 60.0, 600)
+    concurrent_requests_max: int = between(1, 1_024, 100_000)
+    connections_max: int = between(128, 2_048, 100_000)
+    idle_timeout_s: float = between(1, 75.0, 3_600)
+    shutdown_timeout_s: float = between(1, 20.0, 600)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +45,14 @@ class Embed:
     embeddings). ``model``: the engine's name for it; empty means the engine's default. ``gguf_path``: the
     embedding model of llama_cpp. ``timeout_s`` bounds one attempt of an engine outside this process."""
 
-    engine: str = _one_of("local", "ollama", "llama_cpp", "openai", "none")
+    engine: str = one_of("local", "ollama", "llama_cpp", "openai", "none")
     model: str = ""
     gguf_path: str = ""
-    timeout_s: float = _between(0.1, 30.0, 600)
-    attempts: int = _between(1, 3, 10)
-    threads: int = _between(1, 1, 64)
-    batch_max: int = _between(1, 4, 64)
-    queue_max: int = _between(1, 1_024, 1_000_000)
+    timeout_s: float = between(0.1, 30.0, 600)
+    attempts: int = between(1, 3, 10)
+    threads: int = between(1, 1, 64)
+    batch_max: int = between(1, 4, 64)
+    queue_max: int = between(1, 1_024, 1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,22 +62,22 @@ class Models:
     ``…_parallel``: generations at once, where the engine can do more than one. ``gguf_engine``: ``auto``
     takes xllamacpp where it works, else llama-cpp-python."""
 
-    ollama_url: str = _url("http://127.0.0.1:11434")
+    ollama_url: str = web_address("http://127.0.0.1:11434")
     ollama_model: str = ""
-    openai_base_url: str = _url("")
+    openai_base_url: str = web_address("")
     openai_api_key: str = field(default="", repr=False)
     openai_model: str = ""
     gguf_path: str = ""
-    timeout_s: float = _between(1, 45.0, 600)
-    tokens_max: int = _between(1, 200, 8_192)
-    window_tokens: int = _between(512, 2_048, 131_072)
-    context_chars_max: int = _between(200, 1_500, 1_000_000)
-    context_tokens_max: int = _between(50, 900, 100_000)
-    queue_max: int = _between(1, 64, 10_000)
-    gguf_engine: str = _one_of("auto", "xllamacpp", "llama_cpp")
-    ollama_parallel: int = _between(1, 1, 64)
-    openai_parallel: int = _between(1, 1, 256)
-    gguf_parallel: int = _between(1, 2, 16)
+    timeout_s: float = between(1, 45.0, 600)
+    tokens_max: int = between(1, 200, 8_192)
+    window_tokens: int = between(512, 2_048, 131_072)
+    context_chars_max: int = between(200, 1_500, 1_000_000)
+    context_tokens_max: int = between(50, 900, 100_000)
+    queue_max: int = between(1, 64, 10_000)
+    gguf_engine: str = one_of("auto", "xllamacpp", "llama_cpp")
+    ollama_parallel: int = between(1, 1, 64)
+    openai_parallel: int = between(1, 1, 256)
+    gguf_parallel: int = between(1, 2, 16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,23 +88,23 @@ class Ipfs:
     ``gateway_concurrent_max``: requests for blocks at once. ``foreign_max_bytes``: what imported CARs may
     take."""
 
-    kubo_url: str = _url("")
-    timeout_s: float = _between(0.1, 5.0, 60)
+    kubo_url: str = web_address("")
+    timeout_s: float = between(0.1, 5.0, 60)
     daemon_is_private: bool = False
     announce: tuple[str, ...] = ()
-    gateway_concurrent_max: int = _between(1, 32, 10_000)
-    foreign_max_bytes: int = _between(0, 8 * 2**30, 2**50)
+    gateway_concurrent_max: int = between(1, 32, 10_000)
+    foreign_max_bytes: int = between(0, 8 * 2**30, 2**50)
 
 
 @dataclass(frozen=True, slots=True)
 class AdapterSettings:
     """One adapter's outside address, key and limits; empty means the adapter's own default."""
 
-    base_url: str = _url("")
+    base_url: str = web_address("")
     api_key: str = field(default="", repr=False)
     enabled: bool = True
-    timeout_s: float = _between(0.05, 4.0, 60)
-    per_minute: int = _between(0, 0, 100_000)
+    timeout_s: float = between(0.05, 4.0, 60)
+    per_minute: int = between(0, 0, 100_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +114,7 @@ class News:
 
     feeds: tuple[str, ...] = ()
     enabled: bool = True
-    timeout_s: float = _between(0.05, 6.0, 60)
+    timeout_s: float = between(0.05, 6.0, 60)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,32 +143,32 @@ class Adapters:
 class Cache:
     """The cache decision and the size of the cache."""
 
-    max_wrong_hit_rate: float = _between(0, 0.01, 1)
-    max_wrong_per_hit: float = _between(0, 0.05, 1)
-    threshold: float = _between(0, 0.80, 1)
-    threshold_deterministic: float = _between(0, 0.90, 1)
-    threshold_generative: float = _between(0, 0.70, 1)
-    confidence_min: float = _between(0, 0.80, 1)
-    neighbours: int = _between(1, 8, 256)
-    hnsw_above: int = _between(1_000, 20_000, 10**8)
+    max_wrong_hit_rate: float = between(0, 0.01, 1)
+    max_wrong_per_hit: float = between(0, 0.05, 1)
+    threshold: float = between(0, 0.80, 1)
+    threshold_deterministic: float = between(0, 0.90, 1)
+    threshold_generative: float = between(0, 0.70, 1)
+    confidence_min: float = between(0, 0.80, 1)
+    neighbours: int = between(1, 8, 256)
+    hnsw_above: int = between(1_000, 20_000, 10**8)
     shadow: bool = False
-    audit_share: float = _between(0, 0.02, 1)
-    audits_per_hour: int = _between(0, 30, 100_000)
-    max_entries: int = _between(1, 1_000_000, 10**9)
-    max_bytes: int = _between(2**20, 16 * 2**30, 2**50)
-    write_queue_max: int = _between(1, 256, 1_000_000)
-    expired_grace_s: int = _between(0, 3_600, 10**8)
-    negative_s: float = _between(0, 10.0, 300)
-    sweep_every_s: int = _between(1, 60, 86_400)
-    withdrawn_kept_s: int = _between(0, 7 * 86_400, 10**8)
-    withdraw_after_tenants: int = _between(1, 3, 1_000_000)
+    audit_share: float = between(0, 0.02, 1)
+    audits_per_hour: int = between(0, 30, 100_000)
+    max_entries: int = between(1, 1_000_000, 10**9)
+    max_bytes: int = between(2**20, 16 * 2**30, 2**50)
+    write_queue_max: int = between(1, 256, 1_000_000)
+    expired_grace_s: int = between(0, 3_600, 10**8)
+    negative_s: float = between(0, 10.0, 300)
+    sweep_every_s: int = between(1, 60, 86_400)
+    withdrawn_kept_s: int = between(0, 7 * 86_400, 10**8)
+    withdraw_after_tenants: int = between(1, 3, 1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
     """``publish``: none, sourced, grounded, all."""
 
-    publish: str = _one_of("none", "sourced", "grounded", "all")
+    publish: str = one_of("none", "sourced", "grounded", "all")
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,15 +180,15 @@ class Peers:
 
     urls: tuple[str, ...] = ()
     trusted: tuple[str, ...] = ()
-    quorum: int = _between(1, 2, 100)
-    every_s: int = _between(1, 60, 86_400)
-    timeout_s: float = _between(0.1, 10.0, 120)
+    quorum: int = between(1, 2, 100)
+    every_s: int = between(1, 60, 86_400)
+    timeout_s: float = between(0.1, 10.0, 120)
     of_peers: bool = False
-    verify_per_hour: int = _between(0, 60, 100_000)
-    records_max: int = _between(0, 100_000, 10**8)
-    bytes_max: int = _between(0, 512 * 2**20, 2**50)
-    validations_per_hour: int = _between(0, 1_000, 10**6)
-    near_max: int = _between(1, 8, 256)
+    verify_per_hour: int = between(0, 60, 100_000)
+    records_max: int = between(0, 100_000, 10**8)
+    bytes_max: int = between(0, 512 * 2**20, 2**50)
+    validations_per_hour: int = between(0, 1_000, 10**6)
+    near_max: int = between(1, 8, 256)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,19 +199,19 @@ class Log:
     ``shard_entries``, ``epoch_bytes``, ``epoch_days``: where an epoch ends; of the last two 0 means never.
     ``copies``: folders and addresses that hold the log too, for mending it."""
 
-    durability: str = _one_of("before_reply", "behind_50ms", "memory")
-    on_failure: str = _one_of("answer", "refuse")
-    publish_every_s: float = _between(0.05, 1.0, 3_600)
-    shard_entries: int = _between(256, 10_000_000, 10**9)
-    epoch_bytes: int = _bound(2**20, 2**30, 2**50)
-    epoch_days: int = _between(0, 90, 36_500)
-    alarm_bytes: int = _between(2**20, 20 * 2**30, 2**50)
+    durability: str = one_of("before_reply", "behind_50ms", "memory")
+    on_failure: str = one_of("answer", "refuse")
+    publish_every_s: float = between(0.05, 1.0, 3_600)
+    shard_entries: int = between(256, 10_000_000, 10**9)
+    epoch_bytes: int = bound(2**20, 2**30, 2**50)
+    epoch_days: int = between(0, 90, 36_500)
+    alarm_bytes: int = between(2**20, 20 * 2**30, 2**50)
     witness_policy: str = ""
-    witness_timeout_s: float = _between(0.1, 10.0, 120)
+    witness_timeout_s: float = between(0.1, 10.0, 120)
     witness_ml_dsa: bool = False
-    anchor_calendars: tuple[str, ...] = _url(())
-    anchor_every_s: int = _between(60, 3_600, 10**8)
-    block_headers_url: str = _url("")
+    anchor_calendars: tuple[str, ...] = web_address(())
+    anchor_every_s: int = between(60, 3_600, 10**8)
+    block_headers_url: str = web_address("")
     copies: tuple[str, ...] = ()
 
 
@@ -244,12 +222,12 @@ class Archive:
     ``epochs_here``: so many of the newest closed ones stay. ``timeout_s``: one request to the store."""
 
     to: str = ""
-    endpoint: str = _url("")
+    endpoint: str = web_address("")
     region: str = "us-east-1"
     key_id: str = field(default="", repr=False)
     secret: str = field(default="", repr=False)
-    epochs_here: int = _between(0, 1, 1_000)
-    timeout_s: float = _between(1, 30.0, 600)
+    epochs_here: int = between(0, 1, 1_000)
+    timeout_s: float = between(1, 30.0, 600)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,12 +237,12 @@ class Disk:
     records, index or state nothing new is stored; at that of ``cold_bytes`` (what lies in the archive) epochs
     stay here. Nothing is deleted."""
 
-    warn_share: float = _between(0.1, 0.8, 1)
-    log_bytes: int = _bound(2**20, 64 * 2**30, 2**50)
-    records_bytes: int = _bound(2**20, 64 * 2**30, 2**50)
-    index_bytes: int = _bound(2**20, 16 * 2**30, 2**50)
-    state_bytes: int = _bound(2**20, 16 * 2**30, 2**50)
-    cold_bytes: int = _bound(2**20, 2**40, 2**60)
+    warn_share: float = between(0.1, 0.8, 1)
+    log_bytes: int = bound(2**20, 64 * 2**30, 2**50)
+    records_bytes: int = bound(2**20, 64 * 2**30, 2**50)
+    index_bytes: int = bound(2**20, 16 * 2**30, 2**50)
+    state_bytes: int = bound(2**20, 16 * 2**30, 2**50)
+    cold_bytes: int = bound(2**20, 2**40, 2**60)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +250,7 @@ class Erasure:
     """``within_s``: the operator's promise, how long after an erasure here caches on the way to the gateway's
     readers, and backups, may still hold what was erased."""
 
-    within_s: int = _between(0, 86_400, 29_030_400)
+    within_s: int = between(0, 86_400, 29_030_400)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,8 +259,8 @@ class Backup:
     ``keep``: the newest so many stay."""
 
     folder: str = ""
-    every_s: int = _between(300, 86_400, 10**8)
-    keep: int = _between(1, 7, 1_000)
+    every_s: int = between(300, 86_400, 10**8)
+    keep: int = between(1, 7, 1_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,8 +268,8 @@ class Clock:
     """When the wall clock is not believed. ``jump_s``: a jump longer than this; 0 believes it always.
     ``sources``: https addresses whose dates are asked for; none by default."""
 
-    jump_s: float = _between(0, 300.0, 86_400)
-    sources: tuple[str, ...] = _url(())
+    jump_s: float = between(0, 300.0, 86_400)
+    sources: tuple[str, ...] = web_address(())
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +280,7 @@ class Settings:
     governance_dir: str = "governance_logs"
     index_file: str = "knowledge-index.json"
     time_zone: str = "UTC"
-    export_mode: str = _one_of("0600", "0640", "0644")
+    export_mode: str = one_of("0600", "0640", "0644")
     server: Server = Server()
     embed: Embed = Embed()
     models: Models = Models()
@@ -467,21 +445,11 @@ def _check(settings: Settings) -> None:
                 check(value)
             except Rejected as exc:
                 raise Misconfigured(f"setting {key}: {exc}") from exc
-    if not is_loopback(settings.server.host):
+    if not is_own_host(settings.server.host):
         raise Misconfigured(
             f"setting server.host is {settings.server.host!r}: without API keys this node listens on "
             "loopback only (127.0.0.1, ::1 or localhost)"
         )
-
-
-def is_loopback(host: str) -> bool:
-    """Whether ``host`` names this machine only."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def load(

@@ -16,7 +16,8 @@ from ollama import ResponseError
 
 from node.core.clock import Clock
 from node.core.errors import Misconfigured, Rejected, Unavailable
-from node.core.settings import Settings, is_loopback
+from node.core.peer_address import is_own_host
+from node.core.settings import Settings
 from node.models.embedders.outside import Described, OutsideEmbedder, TooLong, rows_of
 from node.models.ollama_client import (
     LIST_TIMEOUT_S,
@@ -55,7 +56,7 @@ class OllamaEmbedder(OutsideEmbedder):
         embeddings)."""
         model = settings.embed.model.strip() or PREFERRED
         url = settings.models.ollama_url
-        is_here = is_loopback(urlsplit(url).hostname or "")
+        is_here = is_own_host(urlsplit(url).hostname or "")
         engine = _Ollama(url, model, settings.embed.threads if is_here else None, clock)
         return await cls.start(engine, settings.embed, clock)
 
