@@ -44,6 +44,7 @@ _ENDS_STRANDED = rules.named("ends_stranded")
 _PRONOUNS = frozenset(rules.WORDS["pronouns"])
 _LEANS_AT_END = rules.named("leans_at_end")
 _IS_THE_TIME = rules.named("is_the_time")
+_NAMES_A_THING = rules.named("names_a_thing")
 _LEANING_ASK = rules.named("leaning_ask")
 _QUESTION_ASK = rules.named("question_ask")
 _IMPERATIVE = rules.named("imperative")
@@ -217,8 +218,14 @@ def _both(pair: _Pair, looks: Looks) -> str:
     if not (_opens(pair.left) and _stands_alone(pair.left)) or not opens or leans(pair.right):
         return ""
     if right is not None:
-        return "questions" if not leans(pair.left) else ""
+        return "" if leans(pair.left) or _is_of_the_left(pair) else "questions"
     return "questions" if _asks_alone(pair.left) and _asks_alone(pair.right) else ""
+
+
+def _is_of_the_left(pair: _Pair) -> bool:
+    """ "who runs the evening class and what time is it": the class is meant, not the clock."""
+    right, left = read(pair.right).flat, read(pair.left).flat
+    return _IS_THE_TIME.search(right) is not None and _NAMES_A_THING.search(left) is not None
 
 
 def _alike(pair: _Pair, left: Recognition, right: Recognition, *, opens: bool) -> str:
