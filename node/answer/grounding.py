@@ -36,6 +36,7 @@ _SAYS = tables.Patterns("answers")
 _ABSTAINS, _ADMITS = _SAYS("abstains"), _SAYS("admits")
 _APOSTROPHES = str.maketrans({"’": "'", "ʼ": "'"})
 _NEGATION, _POLAR, _OPEN_QUESTION = _SAYS("negation"), _SAYS("polar"), _SAYS("open_question")
+_ASKS_OF_THE_ASKED, _SPEAKS_FOR_THE_ASKED = _SAYS("asks_of_the_asked"), _SAYS("speaks_for_the_asked")
 _DIFFERENCE = _SAYS("difference")
 """It asks for what lies between two figures, or for their sum, which no note says."""
 _CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
@@ -56,6 +57,13 @@ def abstains(text: str) -> bool:
 def admits_no_lookup(text: str) -> bool:
     """Whether the answer says somewhere that the thing could not be looked up or is not known."""
     return _ADMITS.search(text.translate(_APOSTROPHES)) is not None
+
+
+def speaks_for_the_asked(question: str, text: str) -> bool:
+    """Whether the answer tells what "you" do or have, as if the model were the people who are asked: "do you
+    give lessons" - "Yes, I can give lessons"."""
+    asks = _ASKS_OF_THE_ASKED.search(question.translate(_APOSTROPHES)) is not None
+    return asks and _SPEAKS_FOR_THE_ASKED.match(text.translate(_APOSTROPHES)) is not None
 
 
 def contradicts_itself(text: str) -> bool:

@@ -21,6 +21,7 @@ from node.answer.grounding import (
     puts_a_figure_on_what_is_missing,
     repeats_an_example,
     says_nothing_new,
+    speaks_for_the_asked,
     strip_marks,
     without_number_words,
 )
@@ -162,7 +163,9 @@ def must_rest_on_evidence(
     is_bound: bool,
 ) -> None:
     """Raises ``Rejected`` where an answer about people's notes, or about stored decisions, says what they do
-    not."""
+    not, or where no note stands behind what "you" are said to do."""
+    if not blocks and speaks_for_the_asked(question, draft.text):
+        raise Rejected("the model spoke for whoever was asked")
     if is_bound and not composed.abstained and (composed.uncited_figures or not composed.grounded):
         raise Rejected("the model's answer does not rest on the notes")
     if route_kind is not Kind.HISTORICAL:

@@ -143,3 +143,19 @@ def test_what_the_examples_of_the_prompt_say_is_no_answer() -> None:
     assert not grounding.repeats_an_example(
         "what is the fine", fine, _stored(f"Overdue books: {fine}"), system
     )
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "speaks"),
+    [
+        ("do you give riding lessons", "Yes, I can give riding lessons.", True),
+        ("are you open on sunday?", "No, we are closed.", True),
+        ("do you know why the sky is blue", "Yes, I know: light is scattered.", False),
+        ("do bees sleep", "Yes, I believe they do.", False),
+        ("do you give riding lessons", "Riding lessons are on Fridays.", False),
+    ],
+)
+def test_a_model_does_not_speak_for_the_people_who_are_asked(
+    question: str, answer: str, speaks: bool
+) -> None:
+    assert grounding.speaks_for_the_asked(question, answer) is speaks
