@@ -78,7 +78,10 @@ _QUESTION_CHARS_MAX = 1_000
 _NAME = "NeuroSwarm"
 _YOU = re.compile(r"\b(?:you|yours?|u)\b", re.IGNORECASE)
 _WORDING = tables.Patterns("answers")
-_WHY_NOT = _WORDING("why_not")
+_WHY_NOT, _ASKS_LOCALLY = _WORDING("why_not"), _WORDING("asks_locally")
+LOCAL_MIN = 0.33
+"""Relevance of a note of people from which a question for what is there, allowed or offered is one to them.
+By hand, on two communities: what is asked of the world beside their notes comes to about .28."""
 """It takes for granted that something is not so; an entry that says what the thing is does not answer it."""
 _COMPARES = _WORDING("compares")
 """An entry about one of two things does not compare them."""
@@ -196,7 +199,7 @@ async def read(
     best = max((one.share for one in said), default=0.0)
     told = f"{len(held)} of {len(said)} notes hold the answer; the best with {best:.2f}"
     steps = (Step("read", "found" if held else "missed", told, took_ms),)
-    bound = is_about_theirs(notes)
+    bound = is_about_theirs(notes) or _is_local(question, notes)
     if held:
         best_one = held[0]
         return Read(
@@ -367,6 +370,13 @@ async def _by_model(
         if share >= SURE:
             break
     return said
+
+
+def _is_local(question: str, notes: Sequence[Evidence]) -> bool:
+    """Whether it asks what is there, allowed or offered, where people have stored anything like it: a model
+    can only guess."""
+    near = any(is_peoples(one) and (one.relevance or 0.0) >= LOCAL_MIN for one in notes)
+    return near and _ASKS_LOCALLY.search(question) is not None
 
 
 def is_about_theirs(notes: Sequence[Evidence]) -> bool:
