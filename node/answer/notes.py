@@ -79,6 +79,7 @@ _NAME = "NeuroSwarm"
 _YOU = re.compile(r"\b(?:you|yours?|u)\b", re.IGNORECASE)
 _WORDING = tables.Patterns("answers")
 _WHY_NOT, _ASKS_LOCALLY = _WORDING("why_not"), _WORDING("asks_locally")
+_ASKS_OF_THE_ASKED = _WORDING("asks_of_the_asked")
 LOCAL_MIN = 0.33
 """Relevance of a note of people from which a question for what is there, allowed or offered is one to them.
 By hand, on two communities: what is asked of the world beside their notes comes to about .28."""
@@ -376,7 +377,8 @@ def _is_local(question: str, notes: Sequence[Evidence]) -> bool:
     """Whether it asks what is there, allowed or offered, where people have stored anything like it: a model
     can only guess."""
     near = any(is_peoples(one) and (one.relevance or 0.0) >= LOCAL_MIN for one in notes)
-    return near and _ASKS_LOCALLY.search(question) is not None
+    asks = _ASKS_LOCALLY.search(question) or _ASKS_OF_THE_ASKED.search(question)
+    return near and asks is not None
 
 
 def is_about_theirs(notes: Sequence[Evidence]) -> bool:

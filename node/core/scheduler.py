@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.interval import IntervalTrigger
@@ -60,14 +59,6 @@ class Scheduler:
             self._watching.cancel()
         if self._scheduler.running:
             self._scheduler.shutdown(wait=False)
-
-    def due_in(self, name: str) -> timedelta:
-        """How long until a job runs next, by the wall clock. Raises ``KeyError``: no such job."""
-        job = self._scheduler.get_job(name)
-        if job is None:
-            raise KeyError(name)
-        due: timedelta = job.next_run_time - self._wall.now()
-        return due
 
     async def _watch(self) -> None:
         apart = self._apart()

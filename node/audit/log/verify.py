@@ -40,6 +40,7 @@ from node.audit.log.reader import (
 )
 from node.audit.tlog import tiles
 from node.audit.tlog.tiles import ENTRIES, WIDTH, Tile
+from node.audit.tlog.vouched import ROW_BYTES, row_root
 from node.core import merkle
 from node.core.errors import NotFound, Rejected
 from node.core.merkle import HASH_BYTES
@@ -48,7 +49,6 @@ from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint, Note, Opened, Veri
 LEAF_VERSION = 2
 OLDER = "the older checkpoint"
 
-_ROW_BYTES = WIDTH * HASH_BYTES
 _HEAD = b'{"entry":{'
 _TAIL_BEGINS = b',"seq":'
 _NUMBER = rb"(0|[1-9][0-9]{0,15})"
@@ -236,14 +236,14 @@ class _Walk:
             self._next.append(0)
         row = self._rows[level]
         row += hashes
-        if len(row) == _ROW_BYTES:
+        if len(row) == ROW_BYTES:
             full = bytes(row)
             await self._compare(Tile(level, self._next[level]), full)
             self._next[level] += 1
             row.clear()
             if level == 0:
                 self.entries += WIDTH
-            await self._add(level + 1, await asyncio.to_thread(_root_of_row, full))
+            await self._add(level + 1, await asyncio.to_thread(row_root, full))
         elif level == 0:
             await self._compare(Tile(0, self._next[0], len(row) // HASH_BYTES), bytes(row))
             self.entries += len(row) // HASH_BYTES
@@ -294,19 +294,6 @@ class _Walk:
 
 def _hashes_of(row: bytes) -> list[bytes]:
     return [row[at : at + HASH_BYTES] for at in range(0, len(row), HASH_BYTES)]
-
-
-def _root_of_row(row: bytes) -> bytes:
-    """The root of a full tile: eight levels in a tight loop, a fifth of all time spent."""
-    sha256 = hashlib.sha256
-    while len(row) > HASH_BYTES:
-        row = b"".join(
-            [
-                sha256(b"\x01" + row[at : at + 2 * HASH_BYTES]).digest()
-                for at in range(0, len(row), 2 * HASH_BYTES)
-            ]
-        )
-    return row
 
 
 def _peaks(hashes: Sequence[bytes]) -> list[bytes]:

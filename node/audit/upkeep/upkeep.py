@@ -99,7 +99,7 @@ class Upkeep:
         self._live = live
         self._keys = keys
         self._high_water = high_water
-        self._copies = list(copies)
+        self._copies = tuple(copies)
         self._clock = clock
         self._marks: dict[int, Marks] = {}
         self._beside_seen: dict[int, dict[Tile, int]] = {}
@@ -111,10 +111,6 @@ class Upkeep:
         self._stop = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._trouble = ""
-
-    def add_copy(self, copy: Copy) -> None:
-        """One more place to look for what is damaged."""
-        self._copies.append(copy)
 
     async def start(self) -> None:
         """Read a sample, then go on in the background."""
