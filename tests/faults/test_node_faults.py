@@ -238,8 +238,8 @@ async def test_a_record_whose_block_is_gone_or_bent_is_not_served(tmp_path: Path
 
 async def test_a_damaged_page_met_while_running_stops_no_answer(tmp_path: Path) -> None:
     async with start(tmp_path) as node:
-        for number in range(40):
-            await node.store(f"What is town {number}?", f"Town {number}. " + "x" * 3_000)
+        for number in range(100):  # 5 MB: more than the 2 MB of pages that a connection of SQLite keeps
+            await node.store(f"What is town {number}?", f"Town {number}. " + "x" * 50_000)
     path = tmp_path / "data" / "blocks.sqlite"
     data = bytearray(path.read_bytes())
     for page in range(2, len(data) // 16_384):

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from node.core import settings
+from node.core.peer_address import is_loopback
 from node.core.settings import ENV_PREFIX
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -183,7 +184,7 @@ def test_every_variable_of_ours_is_a_setting_that_the_node_accepts(service: str)
     }
     loaded = settings.load(environ)
     assert (loaded != settings.Settings()) == (service == "node")
-    assert settings.is_loopback(loaded.server.host)
+    assert is_loopback(loaded.server.host)
 
 
 def test_the_node_is_given_both_engines_where_they_listen() -> None:

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from node.core import settings
+from node.core.peer_address import is_loopback
 from node.core.settings import ENV_PREFIX, Settings
 from tests.unit.docker.test_image import has_no_more_rights, is_ours, only, shares_the_front
 
@@ -33,7 +34,7 @@ def test_the_nodes_know_each_other_and_listen_on_loopback() -> None:
     assert len(set(urls.values())) == 3
     for name in NODES:
         own = loaded(name)
-        assert settings.is_loopback(own.server.host)
+        assert is_loopback(own.server.host)
         assert set(own.peers.urls) == {urls[other] for other in NODES if other != name}
         assert own.peers.trusted == ()  # nobody is trusted who was not looked at
     assert [loaded(name).sharing.publish for name in NODES] == ["sourced", "none", "all"]
