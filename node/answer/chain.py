@@ -8,7 +8,8 @@ Promises, for every question:
   the turn would come too late and another engine is free sooner, that one is asked first;
 - an engine that breaks off in the middle is asked once more, within the same time;
 - an engine that failed is left alone for 1, 2, 4, then 5 s while another can answer; then one question is its
-  trial. One that failed in an instant is asked again when no other is left: that costs nothing;
+  trial. One that failed in an instant is asked again when no other is left: that costs nothing. One that was
+  too slow once may only have been busy: where no other is left, questions wait for its trial;
 - an engine that asks to be left alone (``RateLimited``) is, whoever asks;
 - whatever is not answered says why, engine by engine, and when to ask again where that would help.
 
@@ -109,6 +110,10 @@ class Failing:
     slow: bool
     gone: bool = False
 
+    @property
+    def was_slow_once(self) -> bool:
+        return self.slow and self.times == 1 and not self.gone
+
 
 class Engine:
     """A generator and its standing. A ``Generator`` itself, so that health asks the same thing as answers."""
@@ -163,10 +168,12 @@ class Engine:
         longer than ``generation_s``. ``elsewhere``: another engine can answer instead. ``due``: the deadline
         of the question (monotonic seconds), its place among those who wait. ``waited`` is told of a wait when
         it is over, with the seconds. Raises ``NotAsked``, ``Busy``, and what the port allows."""
+        until = self._clock.monotonic() + timeout_s
+        if not elsewhere:
+            await self._let_recover(timeout_s)
         self._refuse_if_failing(elsewhere, trial=False)
         trial = self._failing is not None and not self._trying
         self._trying = self._trying or trial
-        until = self._clock.monotonic() + timeout_s
         try:
             with self._place(until, until if due is None else due) as place:
                 if place.waits:
@@ -180,6 +187,15 @@ class Engine:
         finally:
             if trial:
                 self._trying = False
+
+    async def _let_recover(self, timeout_s: float) -> None:
+        """Wait for the end of the pause of an engine that was too slow once."""
+        failing = self._failing
+        if failing is None or not failing.was_slow_once:
+            return
+        pause_s = failing.next_try - self._clock.monotonic()
+        if 0 < pause_s <= timeout_s - GENERATION_MIN_S:
+            await self._clock.sleep(pause_s)
 
     @contextmanager
     def _place(self, until: float, due: float) -> Iterator[Place]:
@@ -269,7 +285,7 @@ class Engine:
             return
         now = self._clock.monotonic()
         said = f"failed {now - failing.at:.0f} s ago: {failing.reason}"
-        if now >= failing.next_try and not self._trying:
+        if now >= failing.next_try and (not self._trying or (failing.was_slow_once and not elsewhere)):
             return
         if now >= failing.next_try:
             said += " (another question is trying it)"

@@ -258,19 +258,44 @@ async def test_what_failed_in_an_instant_is_asked_again_when_no_other_is_left() 
     assert (await line.ask()).value == "I am back."
 
 
-async def test_what_hung_costs_nobody_its_time_again_until_the_pause_is_over() -> None:
+async def test_what_hung_twice_costs_nobody_its_time_again_until_the_pause_is_over() -> None:
     alone = hung()
     line = Line(alone)
-    assert trace(await line.ask()) == ["timeout one: one did not answer in time"]
+    for _ in range(2):
+        assert trace(await line.ask()) == ["timeout one: one did not answer in time"]
     passed = line.passed()
     result = await line.ask()
     assert line.passed() == passed
     assert trace(result) == ["busy one: failed 0 s ago: one did not answer in time"]
     assert result.retry_after_s == chain.SOON_S
     assert result.failures == ("one did not answer in time",)
-    line.clock.advance(1.0)
+    line.clock.advance(2.0)
     alone.comes_back()
     assert (await line.ask()).value == "I am back."
+
+
+async def test_questions_wait_for_the_trial_of_what_was_too_slow_once() -> None:
+    alone = Scripted((HANGS, ""), (3.0, "Now."), (0.0, "And now."))
+    line = Line(alone)
+    await line.ask()
+    assert sorted(values(await line.crowd(60, 60, 60))) == ["And now.", "And now.", "Now."]
+    assert alone.running_max == 1
+    assert line.first.is_up
+
+
+async def test_who_waited_for_a_trial_that_failed_is_told_to_come_again() -> None:
+    line = Line(hung())
+    await line.ask()
+    outcomes_of = sorted(outcomes(one)[-1] for one in await line.crowd(60, 80, 80))
+    assert outcomes_of == ["busy", "busy", "timeout"]
+
+
+async def test_who_has_no_time_for_the_pause_is_refused_at_once() -> None:
+    line = Line(hung())
+    await line.ask()
+    passed = line.passed()
+    assert outcomes(await line.ask(chain.FALLBACK_RESERVE_S + 1.0)) == ["busy"]
+    assert line.passed() == passed
 
 
 async def test_one_trial_at_a_time() -> None:
