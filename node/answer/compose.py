@@ -29,9 +29,11 @@ from node.answer.grounding import abstains, strip_marks
 from node.answer.peer_claims import heard, is_claim
 from node.answer.stream import Shown
 from node.core.clock import Clock
+from node.core.errors import Rejected
 from node.core.model import Draft, Evidence, Kind, SourceRef, Step
 from node.core.ports import Generator, NoteReader, Prompt, Tell
 from node.language import conversation, tongue
+from node.language.sentences import one_line
 
 KEEP_WHOLE_CHARS = 400
 """Evidence up to this length is given to the model whole."""
@@ -168,6 +170,29 @@ class Composer:
         if result.value is None:
             return None, ()
         return result.value, (Step("translate", "ok", result.value, result.ms),)
+
+    async def whole_question(
+        self,
+        turns: Sequence[tuple[str, str]],
+        said: str,
+        holds: Callable[[str], bool],
+        *,
+        deadline: float,
+        tag: str,
+    ) -> str | None:
+        """The follow-up ``said`` as a question that can be asked alone, by a model; None where none is there,
+        empty where one is and could not, or ``holds`` refuses what it made."""
+        asked = revise.whole_question(turns, said, tag)
+
+        def accept(draft: Draft) -> str:
+            made = one_line(revise.accepted(draft, asked).text, revise.QUESTION_CHARS_MAX)
+            if not (draft.complete and holds(made)):
+                raise Rejected("the model did not complete the question")
+            return made
+
+        result = await self._chain.first(asked, accept, deadline=deadline)
+        is_there = any(step.outcome in ("rejected", "timeout", "busy") for step in result.steps)
+        return "" if result.value is None and is_there else result.value
 
     async def revise(
         self, order: revise.Revision, *, deadline: float, tag: str, tell: Tell | None = None

@@ -48,6 +48,23 @@ def found_nothing(text: str) -> bool:
     return any(text == known[key] for known in _sentences().values() for key in _NOTHING)
 
 
+_FRAMES, _SOURCES = ("near", "unread", "according"), ("one_source", "more_sources")
+
+
+def bare(text: str) -> str:
+    """An earlier answer without the lines with which this node introduces what it quotes."""
+    frames, sources = (
+        tuple(known[key].partition("{")[0] for known in _sentences().values() for key in keys)
+        for keys in (_FRAMES, _SOURCES)
+    )
+    lines = text.splitlines()
+    own = [one.startswith(sources) or (one.startswith(frames) and one.endswith(":")) for one in lines]
+    kept = [one for one, is_own in zip(lines, own, strict=True) if not is_own]
+    if len(kept) < len(lines):
+        kept = [one.removeprefix("- ") for one in kept]
+    return "\n".join(kept).strip() or text
+
+
 def source_label(name: str, language: str = "en") -> str:
     """A source as people know it: what was stored here goes by no name that means anything to them."""
     return say(_STORED_HERE[name], language) if name in _STORED_HERE else name

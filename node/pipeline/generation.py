@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from node.answer import reasons
@@ -14,13 +15,16 @@ from node.core.clock import Clock, random_bytes
 from node.core.model import Answer, Freshness, Kind, Usage
 from node.core.ports import Tell
 from node.core.record import ModelRef
-from node.language import conversation
+from node.language import conversation, tables, tongue
 from node.pipeline import replies
 from node.pipeline.under_way import Policy, Reached, Walk, since_ms
 from node.pipeline.understanding.question import language_of
+from node.pipeline.understanding.standing_alone import guess, is_made_of, names_more
 
 _REWORDS = frozenset({"simpler", "language"})
 """Orders for which the last answer itself is better than nothing."""
+_COMPLETING = 0.3
+"""The share of a question's time in which a model may complete it from what was said before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +81,25 @@ class Generation:
             tell=tell,
         )
 
+    async def whole_question(
+        self, text: str, history: Sequence[tuple[str, str]], deadline: float
+    ) -> str | None:
+        """A follow-up as a question that can be asked alone: by a model, or where there is none as its words
+        let one guess."""
+        now = self.clock.monotonic()
+        made = await self.composer.whole_question(
+            history,
+            text,
+            lambda whole: is_made_of(whole, text, history[-1]),
+            deadline=now + (deadline - now) * _COMPLETING,
+            tag=random_bytes(6).hex(),
+        )
+        return guess(text, history[-1][0]) if made is None else made or None
+
     async def _revise(self, walk: Walk, order: conversation.Order | None) -> Reached:
         """What is asked of the last answer: by a model, else what can be said without one."""
-        kind, code, target = ("", "en", "") if order is None else (order.kind, order.code, order.target)
+        code = tongue.language_of(walk.query.text, sure=False) or tables.ENGLISH
+        kind, code, target = ("", code, "") if order is None else (order.kind, order.code, order.target)
         if not walk.history:
             return self.reached(walk, unanswered(conversation.order_reply(code, "nothing_before")))
         answered = walk.history[-1][1]
@@ -99,10 +119,11 @@ class Generation:
         walk.trace.extend(composed.tried)
         if composed.abstained and not composed.text:
             if kind == "shorter":
-                text, is_whole = first_sentence(answered)
+                text, is_whole = first_sentence(reasons.bare(answered))
                 composed = quoted(conversation.order_reply(code, "already_short", text) if is_whole else text)
             else:
                 name = "no_answer" if is_empty else "without_model" if kind in _REWORDS else "no_more"
+                name = "whole_question" if not kind and names_more(walk.query.text) else name
                 composed = unanswered(conversation.order_reply(code, name, answered))
         walk.note("compose", composed.source.kind, composed.source.id, since_ms(self.clock, started))
         return self.reached(walk, composed)

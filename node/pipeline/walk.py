@@ -121,10 +121,11 @@ class Pipeline:
         if conversation.talk(part.text) is not None:
             return
         text = part.text
-        if part.route.needs_history and conversation.order(text) is not None:
+        if part.route.needs_history:
             if answer.source.kind == "fallback":
                 return
-            text = self._sessions.history(query.caller.tenant, query.session)[-1][0]
+            if conversation.order(text) is not None:
+                text = self._sessions.history(query.caller.tenant, query.session)[-1][0]
         self.enter_turn(query, text, answer.text)
 
     async def answer(self, query: Query, tell: Tell | None = None) -> Answer:
@@ -173,7 +174,7 @@ class Pipeline:
 
     async def _answer(self, query: Query, tell: Tell | None, attempt: Attempt | None) -> Answer:
         started = self._clock.monotonic()
-        parts = self.understand(query)
+        parts = [await self._completed(query, *one) for one in self.understand(query)]
         took_ms = since_ms(self._clock, started)
         if tell is not None and len(parts) > 1:
             tell = without_text(tell)
@@ -199,6 +200,19 @@ class Pipeline:
                 withheld = self._policy.shadow and replies.is_semantic(outcome.recall)
                 self._watch.recalled(asked, outcome.answer, outcome.recall, withheld=withheld)
         return logged
+
+    async def _completed(self, query: Query, asked: Query, part: Part) -> tuple[Query, Part]:
+        """A follow-up that no rule could complete as a question of its own, where it can be made one."""
+        history = self._sessions.history(query.caller.tenant, query.session)
+        leans = part.route.needs_history and not part.route.about_node and bool(history)
+        if not leans or conversation.order(part.text) is not None:
+            return asked, part
+        whole = await self._stations.generation.whole_question(part.text, history, query.deadline)
+        placed = None if whole is None else await self._understanding.place(whole, now=query.local)
+        if placed is None or placed.route.needs_history or placed.route.kind is Kind.STATEMENT:
+            return asked, part
+        placed = replace(placed, resolved="completed from the last question")
+        return _of_part(query, placed), placed
 
     def _keep_ready(self, attempt: Attempt, text: str, answer: Answer, reached: Reached) -> None:
         self._ready.keep(

@@ -108,13 +108,14 @@ async def test_two_sessions_at_the_same_moment_are_kept_apart(start: Start) -> N
         assert {resolved(reply) for reply in replies} == {"What is the capital of Chile"}
         assert len({reply["answer"] for reply in replies}) == 1
         await in_each("What is the capital of {}?")
-        for words in ("why?", "what about him?", "tell me more"):
+        # What could stand for something else is first given to the model to be completed.
+        for words, generations in (("why?", 0), ("what about him?", 2), ("tell me more", 1)):
             before = len(model.chats)
             replies = await in_each(words)
             for reply in replies:
                 await left_alone(node, reply)
-            if words != "why?":
-                assert len(model.chats) - before == len(names)
+            if generations:
+                assert len(model.chats) - before == generations * len(names)
             else:
                 assert len({reply["answer"] for reply in replies}) == len(names)
                 for name in names.values():
@@ -254,3 +255,28 @@ async def test_feedback_by_request_goes_to_the_follow_ups_own_record(start: Star
         unresolved = await node.ask("tell me more about him", session_id="s")
         body = {"request_id": unresolved["request_id"], "verdict": "invalid"}
         assert (await node.post("/feedback", body))[0] == 404
+
+
+async def test_a_follow_up_that_the_model_completes_finds_what_is_stored(start: Start) -> None:
+    def speak(prompt: str) -> str:
+        return "Who is the chair?" if prompt.endswith("WHOLE QUESTION:") else "I don't know."
+
+    async with OllamaStandIn(answer=speak) as model, start(ollama=model.url) as node:
+        await node.store("Who is the treasurer?", "Bartek keeps the money.")
+        await node.store("Who is the chair?", "Anneke leads the meetings.")
+        await node.ask("Who is the treasurer?", session_id="s")
+        reply = await node.ask("and the chair?", session_id="s")
+        assert reply["answer"] == "Anneke leads the meetings."
+        assert resolved(reply) == "Who is the chair"
+
+
+async def test_without_a_model_the_new_words_take_their_place_in_the_last_question(start: Start) -> None:
+    async with start() as node:
+        await node.store("Who is the treasurer?", "Bartek keeps the money.")
+        await node.store("Who is the chair?", "Anneke leads the meetings.")
+        await node.ask("Who is the treasurer?", session_id="s")
+        assert (await node.ask("and the chair?", session_id="s"))["answer"] == "Anneke leads the meetings."
+        await node.ask("Was ist ein Quorum bei einer Versammlung?", session_id="s")
+        nobody = await node.ask("und sonntags?", session_id="s")
+        assert nobody["source"]["kind"] == "fallback"
+        assert "ganze Frage" in nobody["answer"]
