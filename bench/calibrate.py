@@ -45,9 +45,12 @@ class Step:
 
 
 def evidence(folder: Path | None, write: bool) -> int:
-    """What relevance weighs and asks, and the readers' curves."""
-    command = [sys.executable, "-m", "bench.evidence", *(["--write"] if write else [])]
-    return subprocess.run(command, cwd=ROOT, check=False).returncode
+    """What relevance weighs and asks, the readers' curves, and whose question it is."""
+    for name in ("bench.evidence", "bench.concern"):
+        command = [sys.executable, "-m", name, *(["--write"] if write else [])]
+        if status := subprocess.run(command, cwd=ROOT, check=False).returncode:
+            return status
+    return 0
 
 
 def confidence(folder: Path | None, write: bool) -> int:

@@ -27,7 +27,6 @@ from bench.newcomer import COMMUNITIES, rows
 from bench.readings import OUT as BESIDE
 from bench.readings import questions
 from node.answer.evidence.keywords import Keywords
-from node.answer.evidence.relevance import Rule
 from node.answer.notes import BOUND, BY_MODEL_MIN, NOTES_MAX, STARTER_COSINE, STARTER_MIN
 from node.core.clock import SystemClock
 from node.core.ipld.cid import RAW, Cid
@@ -575,44 +574,6 @@ def near_table(present: list[Asked], absent: list[Asked], others: list[Asked], w
     return lines
 
 
-Sets: TypeAlias = tuple[list[Asked], list[Asked], list[Asked]]
-"""Answerable, absent and general questions."""
-
-
-def concern_table(some: Sets, kept: Sets, weight: float) -> tuple[list[float], list[str]]:
-    """When a question is about what people stored: fitted on communities of ``readerlab``, shown on the
-    others. Of general questions ``OTHERS_MAX`` may seem so, with those that lie near a single note."""
-    rule = Rule("", weight, OFFERED, 0.0)
-
-    def near(one: Asked) -> list[tuple[float, float]]:
-        score = fused(one, weight)
-        ids = best_of(one, score, OFFERED, NOTES_MAX)
-        at = {name: place for place, name in enumerate(one.ids)}
-        return [(float(score[at[i]]), float(one.cosine[at[i]])) for i in ids if i.startswith("w")]
-
-    def signs(rows: list[Asked]) -> NDArray[np.float64]:
-        return np.array([rule.signs_of(near(one) or [(0.0, 0.0)]) for one in rows])
-
-    theirs, other = np.vstack([signs(some[0]), signs(some[1])]), signs(some[2])
-    values, truth = np.vstack([theirs, other]), np.r_[np.ones(len(theirs)), np.zeros(len(other))]
-    each = np.r_[np.full(len(theirs), 1 / len(theirs)), np.full(len(other), 1 / len(other))]
-    slopes, offset = weighted(values, truth, each * len(truth) / 2)
-    odds = other @ slopes + offset
-    far = odds[other[:, 0] < BOUND]  # the others are bound by a note of their own
-    room = int(OTHERS_MAX * len(odds)) - int((other[:, 0] >= BOUND).sum())
-    offset -= float(np.sort(far)[-max(room, 0) - 1]) + 1e-6
-    told = Rule("", weight, OFFERED, 0.0, (*map(float, np.round(slopes, 4)), round(float(offset), 4)))
-    lines = ["| | answerable questions | absent answers | general questions |", "| --- | --- | --- | --- |"]
-    for name, sets in (("fitted on", some), ("others", kept)):
-        bound = [[any(score >= BOUND for score, _ in near(one)) for one in rows] for rows in sets]
-        also = [[told.concerns(near(one)) for one in rows] for rows in sets]
-        either = [[a or b for a, b in zip(*two, strict=True)] for two in zip(bound, also, strict=True)]
-        for by, answers in ((f"a note from {BOUND} on", bound), ("that, or several are near", either)):
-            shares = " | ".join(f"{sum(one) / len(one):.3f}" for one in answers)
-            lines.append(f"| {name}: {by} | {shares} |")
-    return list(told.concern), lines
-
-
 def weighted(
     values: NDArray[np.float64], truth: NDArray[np.float64], each: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], float]:
@@ -703,31 +664,26 @@ def main() -> None:
             result.write_text("\n".join([before + lines[0], *lines[1:], ""]))
         return
     weight, words_floor, relevance_lines = relevance_table(*asked)
-    concern, concern_lines = concern_table(
-        asyncio.run(signs(communities("readerlab", slice(2, None, 8)))), asked, weight
-    )
     alone, among, trained_lines = ranked_table(*read_by_all(asked, weight, OFFERED))
     read = readings(asked[0] + asked[1], weight)
     fitted, reading_lines = reading_table([row for row in read if not row.by_reader])
     joint, joint_lines = both_table([*read, *beside(weight)])
     reading_lines += ["", *joint_lines]
-    text = report(
-        relevance_lines, [*near_table(*asked, weight), "", *concern_lines], trained_lines, reading_lines
-    )
+    text = report(relevance_lines, near_table(*asked, weight), trained_lines, reading_lines)
     print(text)
     if not wanted.write:
         return
     (HERE / "results" / "evidence.md").write_text(text)
     rule = {"version": 1, "embedder": DIGEST, "weight": weight, "floor": OFFERED}
-    rule["coverage_floor"] = words_floor
-    rule["concern"] = concern
-    (ROOT / "node" / "answer" / "evidence" / "relevance.json").write_text(json.dumps(rule, indent=2) + "\n")
+    keep(ROOT / "node" / "answer" / "evidence" / "relevance.json", rule | {"coverage_floor": words_floor})
     keep(path, fitted | {"trained": alone, "ranked": among, "both": joint})
 
 
 def keep(path: Path, fitted: Mapping[str, object]) -> None:
-    """Write what was fitted beside what the file holds."""
-    path.write_text(json.dumps(json.loads(path.read_text()) | fitted, indent=2, ensure_ascii=False) + "\n")
+    """Write what was fitted beside what the file holds, a name a line."""
+    held = json.loads(path.read_text("utf-8")) | fitted
+    lines = [f"  {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in held.items()]
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

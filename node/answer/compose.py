@@ -8,7 +8,7 @@ believed. ``compose`` raises nothing but ``CancelledError``."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -92,6 +92,7 @@ class Composer:
         tag: str,
         language: str = "en",
         read_as: str | None = None,
+        vector: Iterable[float] | None = None,
         temperature: float = 0.0,
         seed: int = 0,
         tell: Tell | None = None,
@@ -104,7 +105,7 @@ class Composer:
         then says so and states no figure that the evidence lacks. The same holds for a deterministic
         question without evidence: what should be exact is never guessed. ``language``: of what is said in
         this node's own words. ``read_as``: the question in English, where it is in another language: notes
-        are read for it."""
+        are read for it. ``vector``: as for ``notes.read``."""
         missing = could_not_look_up
         if missing is None and route_kind is Kind.DETERMINISTIC and not evidence:
             missing = reasons.say("not_exact", language)
@@ -113,7 +114,13 @@ class Composer:
         given = replace(given, writes=conversation.asks_to_write(question))
         if missing is None and any(map(notes.is_note, given.kept)):
             read = await notes.read(
-                self._readers, read_as or question, given.kept, self._pack, deadline=deadline, tag=tag
+                self._readers,
+                read_as or question,
+                given.kept,
+                self._pack,
+                deadline=deadline,
+                tag=tag,
+                vector=vector,
             )
             if read is not None:
                 trail.extend(read.steps)

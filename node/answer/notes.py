@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -78,11 +78,7 @@ _QUESTION_CHARS_MAX = 1_000
 _NAME = "NeuroSwarm"
 _YOU = re.compile(r"\b(?:you|yours?|u)\b", re.IGNORECASE)
 _WORDING = tables.Patterns("answers")
-_WHY_NOT, _ASKS_LOCALLY = _WORDING("why_not"), _WORDING("asks_locally")
-_ASKS_OF_THE_ASKED = _WORDING("asks_of_the_asked")
-LOCAL_MIN = 0.33
-"""Relevance of a note of people from which a question for what is there, allowed or offered is one to them.
-By hand, on two communities: what is asked of the world beside their notes comes to about .28."""
+_WHY_NOT = _WORDING("why_not")
 """It takes for granted that something is not so; an entry that says what the thing is does not answer it."""
 _COMPARES = _WORDING("compares")
 """An entry about one of two things does not compare them."""
@@ -154,10 +150,17 @@ class _Said:
 
 
 async def read(
-    readers: Readers, question: str, evidence: Sequence[Evidence], pack: Pack, *, deadline: float, tag: str
+    readers: Readers,
+    question: str,
+    evidence: Sequence[Evidence],
+    pack: Pack,
+    *,
+    deadline: float,
+    tag: str,
+    vector: Iterable[float] | None = None,
 ) -> Read | None:
-    """What of the evidence is worth answering from; None where nobody could say. Raises nothing but
-    ``CancelledError``."""
+    """What of the evidence is worth answering from; None where nobody could say. ``vector``: the question's,
+    of the embedder that the rule of relevance was fitted on. Raises nothing but ``CancelledError``."""
     takes_for_granted = _WHY_NOT.search(question) is not None
     near = [one for one in evidence if is_note(one) and not _is_far_starter(one)]
     near = [one for one in near if is_peoples(one) or not takes_for_granted]
@@ -200,7 +203,7 @@ async def read(
     best = max((one.share for one in said), default=0.0)
     told = f"{len(held)} of {len(said)} notes hold the answer; the best with {best:.2f}"
     steps = (Step("read", "found" if held else "missed", told, took_ms),)
-    bound = is_about_theirs(notes) or _is_local(question, notes)
+    bound = is_about_theirs(notes, vector)
     if held:
         best_one = held[0]
         return Read(
@@ -373,20 +376,12 @@ async def _by_model(
     return said
 
 
-def _is_local(question: str, notes: Sequence[Evidence]) -> bool:
-    """Whether it asks what is there, allowed or offered, where people have stored anything like it: a model
-    can only guess."""
-    near = any(is_peoples(one) and (one.relevance or 0.0) >= LOCAL_MIN for one in notes)
-    asks = _ASKS_LOCALLY.search(question) or _ASKS_OF_THE_ASKED.search(question)
-    return near and asks is not None
-
-
-def is_about_theirs(notes: Sequence[Evidence]) -> bool:
-    """Whether the question is about what people stored here: a note is near enough to say so by itself, or
-    several are near."""
+def is_about_theirs(notes: Sequence[Evidence], vector: Iterable[float] | None = None) -> bool:
+    """Whether the question is about what people stored here: by its ``vector`` and the notes near it; without
+    a vector a note that is near enough says so by itself."""
     theirs = [(one.relevance or 0.0, one.cosine) for one in notes if is_peoples(one)]
     known = [(relevance, cosine) for relevance, cosine in theirs if cosine is not None]
-    return any(map(_binds, notes)) or packaged().concerns(known)
+    return (vector is None and any(map(_binds, notes))) or packaged().concerns(known, vector)
 
 
 def _binds(one: Evidence) -> bool:

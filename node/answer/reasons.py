@@ -93,6 +93,12 @@ def could_not_look_up(why: str, language: str = "en") -> str:
     return say("look_up", language, why=why.rstrip("."))
 
 
+def too_slow(tried: Iterable[Step], language: str = "en") -> str:
+    """What to say where a language model is there and had no time; empty where that is not why."""
+    outcomes = {step.outcome for step in tried if step.stage == "generate"}
+    return say("late", language) if outcomes & _SLOW else ""
+
+
 def no_answer(tried: Iterable[Step], language: str = "en") -> str:
     """What to say when nothing is stored and no language model answered. ``tried``: how asking them went."""
     outcomes = {step.outcome for step in tried if step.stage == "generate"}

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from node.answer import reasons
 from node.answer.compose import Composer
 from node.answer.composed import Composed
+from node.answer.evidence.relevance import packaged
 from node.answer.quotes import quoted, unanswered
 from node.answer.revise import first_sentence, revision
 from node.answer.score.confidence import judge, observe, origin_of
 from node.core.clock import Clock, random_bytes
 from node.core.model import Answer, Freshness, Kind, Usage
-from node.core.ports import Tell
+from node.core.ports import Tell, Vector
 from node.core.record import ModelRef
 from node.language import conversation, tables, tongue
+from node.language.tongue import may_be_english
 from node.pipeline import replies
 from node.pipeline.under_way import Policy, Reached, Walk, since_ms
 from node.pipeline.understanding.question import language_of
@@ -76,6 +78,7 @@ class Generation:
             tag=random_bytes(6).hex(),
             language=language_of(walk.query.text),
             read_as=walk.read_as,
+            vector=_vector_for_notes(walk),
             temperature=temperature,
             seed=seed,
             tell=tell,
@@ -124,7 +127,11 @@ class Generation:
             else:
                 name = "no_answer" if is_empty else "without_model" if kind in _REWORDS else "no_more"
                 name = "whole_question" if not kind and names_more(walk.query.text) else name
-                composed = unanswered(conversation.order_reply(code, name, answered))
+                said = reasons.too_slow(composed.tried, code)
+                composed = replace(
+                    unanswered(said or conversation.order_reply(code, name, answered)),
+                    retry_after_s=composed.retry_after_s,
+                )
         walk.note("compose", composed.source.kind, composed.source.id, since_ms(self.clock, started))
         return self.reached(walk, composed)
 
@@ -187,3 +194,11 @@ class Generation:
             abstained=composed.abstained,
             composed=composed,
         )
+
+
+def _vector_for_notes(walk: Walk) -> Vector | None:
+    """The question's vector where the rule of relevance can read it: it knows one embedder, and English."""
+    made = walk.vector
+    if made is None or made.info.digest != packaged().embedder or not may_be_english(walk.query.text):
+        return None
+    return made.vector

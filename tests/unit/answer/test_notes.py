@@ -149,27 +149,6 @@ async def test_a_note_on_another_number_counts_only_where_the_model_is_sure(
 
 
 @pytest.mark.parametrize(
-    ("question", "relevance", "is_theirs"),
-    [
-        ("is there a pottery kiln", notes.LOCAL_MIN, True),
-        ("are there showers", 0.84, True),
-        ("can i smoke in the yard", 0.51, True),
-        ("do i need to bring towels", 0.4, True),
-        ("is there a pottery kiln", notes.LOCAL_MIN - 0.01, False),
-        ("is there life on Mars", 0.5, False),
-        ("are there more stars than grains of sand", 0.5, False),
-        ("how can i boil an egg", 0.5, False),
-        ("who wrote Hamlet", 0.5, False),
-    ],
-)
-def test_what_is_there_or_allowed_is_asked_of_the_people_whose_notes_lie_near(
-    question: str, relevance: float, is_theirs: bool
-) -> None:
-    assert notes._is_local(question, [note("The laser is in the cellar.", relevance=relevance)]) is is_theirs
-    assert not notes._is_local(question, [])
-
-
-@pytest.mark.parametrize(
     ("one", "is_bound"),
     [
         (note("paint", relevance=notes.BOUND), True),

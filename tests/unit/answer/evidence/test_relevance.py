@@ -5,6 +5,14 @@ from __future__ import annotations
 import pytest
 
 from node.answer.evidence.relevance import Rule, packaged
+from node.core.normalise import normalise
+from node.models.embedders.local import MiniLm, installed_files
+
+
+@pytest.fixture(scope="module")
+def engine() -> MiniLm:
+    return MiniLm.open(installed_files(), threads=1)
+
 
 RULE = Rule("ab" * 32, weight=0.5, floor=0.4, coverage_floor=0.6)
 
@@ -41,3 +49,22 @@ def test_one_far_note_says_nothing_and_many_that_are_near_say_whose_question_it_
     assert rule.concerns([(0.5, 0.5)] * 5)
     assert rule.concerns([(0.5, 0.5)] * 3 + [(0.3, 0.3)] * 4)
     assert not RULE.concerns([(0.9, 0.9)] * 5)  # it was not fitted for that
+
+
+@pytest.mark.parametrize(
+    ("question", "is_theirs"),
+    [
+        ("can i smoke in the yard", True),
+        ("do you have an oscilloscope in the workshop", True),
+        ("when does the club meet", True),
+        ("can i freeze cooked rice", False),
+        ("is there life on Mars", False),
+        ("who painted the mona lisa", False),
+    ],
+)
+def test_a_questions_own_words_say_whether_it_is_asked_of_a_place(
+    engine: MiniLm, question: str, is_theirs: bool
+) -> None:
+    [vector] = engine.embed([normalise(question)])
+    assert packaged().concerns([(0.5, 0.45)] * 3, vector) is is_theirs
+    assert not packaged().concerns([], vector)
