@@ -27,6 +27,10 @@ OUTSIDE = (
 """Sources outside this machine: off, unless a measurement names a stand-in."""
 START_TIMEOUT_S = 900.0
 STOP_TIMEOUT_S = 90.0
+REST_S = 0.1
+"""A node that works no longer than that in a second is at rest."""
+QUIET_S = 4
+REST_S_MAX = 600
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _ROOT = Path(__file__).resolve().parents[1]
@@ -63,11 +67,11 @@ def _environment(folder: Path, more: Mapping[str, str]) -> dict[str, str]:
 
 @asynccontextmanager
 async def fresh_node(
-    folder: Path, more: Mapping[str, str], *, descriptors: int | None = None
+    folder: Path, more: Mapping[str, str], *, descriptors: int | None = None, module: str = "node"
 ) -> AsyncIterator[FreshNode]:
     """Start a node on ``folder`` (again: the same node restarted) and stop it at the end. ``more``: settings
-    by their names in the environment, without the prefix; ``descriptors``: how many files it may open. Raises
-    ``RuntimeError`` if it does not start."""
+    by their names in the environment, without the prefix; ``descriptors``: how many files it may open;
+    ``module``: what runs it. Raises ``RuntimeError`` if it does not start."""
     clock = SystemClock()
     await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
     log = folder / "node.log"
@@ -75,7 +79,7 @@ async def fresh_node(
     started = clock.monotonic()
     with log.open("wb") as errors:
         process = await asyncio.create_subprocess_exec(
-            *(*limited, sys.executable, "-m", "node", "serve"),
+            *(*limited, sys.executable, "-m", module, "serve"),
             cwd=folder,
             env=_environment(folder, more),
             stdout=asyncio.subprocess.PIPE,
@@ -102,6 +106,21 @@ def processor_s(pid: int) -> float:
     """Seconds that all threads of this process have worked so far, ended ones too."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+async def at_rest(pid: int) -> float:
+    """Wait until a node has done what follows its start and its first answers (answers of stored entries are
+    embedded in the background): ``QUIET_S`` seconds with little work. The seconds of processor that took."""
+    before = was = processor_s(pid)
+    quiet = 0
+    for _ in range(REST_S_MAX):
+        await asyncio.sleep(1.0)
+        now = processor_s(pid)
+        quiet = quiet + 1 if now - was < REST_S else 0
+        if quiet == QUIET_S:
+            break
+        was = now
+    return now - before
 
 
 def spread(values_ms: list[float]) -> str:

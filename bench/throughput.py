@@ -37,7 +37,7 @@ import orjson
 from aiohttp import web
 
 from bench.__main__ import machine
-from bench.fresh_node import FreshNode, fresh_node, load_average, processor_s
+from bench.fresh_node import FreshNode, at_rest, fresh_node, load_average, processor_s
 from bench.hits import EXACT, MISS, SEMANTIC, SLOT, write_index
 from bench.load import Driven, drive
 from bench.questions import Question, questions
@@ -261,6 +261,7 @@ async def run(wanted: argparse.Namespace) -> list[str]:
                 for kind in wanted.kinds:
                     if kind == EXACT:
                         await bench.ask_all(asked.left())
+                        await at_rest(node.pid)
                     first = asked.window(kind)
                     if not first:
                         continue

@@ -21,6 +21,9 @@ class ManualClock:
     def now(self) -> datetime:
         return self._wall
 
+    def reading(self) -> tuple[datetime, Doubt | None]:
+        return self.now(), self.doubt
+
     def monotonic(self) -> float:
         return self._mono
 

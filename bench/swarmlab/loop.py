@@ -71,6 +71,9 @@ class VirtualClock:
     def now(self) -> datetime:
         return START + timedelta(seconds=self._loop.time())
 
+    def reading(self) -> tuple[datetime, Doubt | None]:
+        return self.now(), self.doubt
+
     def monotonic(self) -> float:
         return self._loop.time()
 

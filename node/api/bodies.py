@@ -174,6 +174,8 @@ def _schema(kind: type[Body]) -> dict[str, Any]:
 _Body = TypeVar("_Body", bound=Body)
 
 _shape_of = cache(lambda kind: _schema(kind)["properties"])
+_TEXTS = ("string", "array")
+_texts_of = cache(lambda kind: [name for name, one in _shape_of(kind).items() if one.get("type") in _TEXTS])
 _decoder_of = cache(msgspec.json.Decoder)
 
 
@@ -206,7 +208,7 @@ def read(value: Mapping[str, Any], kind: type[_Body]) -> _Body:
 
 def _check_texts(body: Body, kind: type[Body]) -> None:
     shapes: Mapping[str, dict[str, Any]] = _shape_of(kind)
-    for name in kind.__struct_fields__:
+    for name in _texts_of(kind):
         one = getattr(body, name)
         if isinstance(one, str):
             _check_text(name, one, shapes[name])

@@ -9,6 +9,9 @@ Promises:
   reply (aiohttp's ``keepalive_timeout``); what is written is taken within ``UNREAD_MAX_S`` (the kernel's
   ``TCP_USER_TIMEOUT``). Bodies have their own limit (``received``).
 - A request that is no HTTP leaves one line in the program's log.
+- What comes again with a head that was read before (``heads``) is answered where its bytes arrive, if that
+  takes no waiting: on a connection that waits for a request, has all of one and nothing else, and whose
+  client reads. All else goes the way of aiohttp's requests.
 Must not know: routes.
 """
 
@@ -20,11 +23,12 @@ import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
+from node.api.heads import Heads
 from node.core.metrics import Metrics
 from node.core.settings import Server
 
@@ -45,18 +49,83 @@ _SHOWN_CHARS = 120
 log = logging.getLogger("neuroswarm.connections")
 
 
+AtOnce: TypeAlias = Callable[[bytes], bytes | object | None]
+"""Of a body that came with a known head: the whole reply; what was begun of it, for the handler to go on with
+(``Connection.taken``); None: nothing."""
+
+
 class Connection(web.RequestHandler):
     """aiohttp's, which takes a place in a crowd. ``is_at_work``: the node works for its client and does not
     wait for it."""
 
-    __slots__ = ("_crowd", "_wire", "address", "is_at_work")
+    __slots__ = (
+        "_at_once",
+        "_begun",
+        "_crowd",
+        "_heads",
+        "_is_between",
+        "_piece",
+        "_wire",
+        "address",
+        "is_at_work",
+    )
 
-    def __init__(self, crowd: Crowd, manager: web.Server, **options: Any) -> None:
+    def __init__(
+        self, crowd: Crowd, heads: Heads, at_once: AtOnce | None, manager: web.Server, **options: Any
+    ) -> None:
         super().__init__(manager, **options)
         self._crowd = crowd
+        self._heads = heads
+        self._at_once = at_once
         self._wire: asyncio.Transport | None = None
+        self._is_between = True
+        """aiohttp's parser has no part of a request: what comes next begins one."""
+        self._piece: bytes | None = None
+        """What came then, while nothing has come since."""
+        self._begun: tuple[bytes, object] | None = None
         self.address = ""
         self.is_at_work = False
+
+    def data_received(self, data: bytes) -> None:
+        if not data:  # aiohttp looks whether its parser has something left
+            super().data_received(data)
+        elif not self._is_between:
+            self._piece = None
+            super().data_received(data)
+        elif not self._is_answered(data):
+            self._is_between, self._piece = False, data
+            super().data_received(data)
+
+    def _is_answered(self, data: bytes) -> bool:
+        waiter = self._waiter
+        is_waiting = waiter is not None and not waiter.done() and not (self._messages or self._paused)
+        if self._at_once is None or not is_waiting or self._close or self._force_close:
+            return False
+        if (body := self._heads.body_of(data)) is None:
+            return False
+        reply = self._at_once(body)
+        if not isinstance(reply, bytes):
+            self._begun = (body, reply)
+            return False
+        assert self._wire is not None
+        assert self._manager is not None
+        self._manager.requests_count += 1
+        self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
+        self._wire.write(reply)
+        return True
+
+    def taken(self, body: bytes) -> object | None:
+        """What ``AtOnce`` has begun of the request that is handled now, which has this body; once."""
+        begun, self._begun = self._begun, None
+        return begun[1] if begun is not None and begun[0] == body else None
+
+    def learn(self, request: web.BaseRequest, body: bytes) -> None:
+        """``request``, which is handled now and whose body is there whole, may be answered at once when its
+        head comes again."""
+        piece, self._piece = self._piece, None
+        if self._at_once is not None and piece is not None and self._heads.is_whole(piece, body):
+            self._is_between = True
+            self._heads.learn(piece, request, body)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -166,9 +235,14 @@ _http_log.addFilter(_in_one_line)
 
 @asynccontextmanager
 async def serving(
-    app: web.Application, sockets: Sequence[socket.socket], limits: Server, metrics: Metrics
+    app: web.Application,
+    sockets: Sequence[socket.socket],
+    limits: Server,
+    metrics: Metrics,
+    at_once: AtOnce | None = None,
 ) -> AsyncIterator[None]:
-    """Answer on these bound sockets while the context lasts; what is under way at its end is waited for."""
+    """Answer on these bound sockets while the context lasts; what is under way at its end is waited for.
+    ``at_once``: what answers requests whose heads were read before."""
     runner = web.AppRunner(app, shutdown_timeout=limits.shutdown_timeout_s)
     await runner.setup()
     assert runner.server is not None
@@ -176,6 +250,8 @@ async def serving(
     connection: Callable[[], Connection] = partial(
         Connection,
         Crowd(limits.connections_max, metrics),
+        Heads(),
+        at_once,
         runner.server,
         loop=loop,
         logger=_http_log,

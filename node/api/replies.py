@@ -48,13 +48,18 @@ def ready_json(body: bytes, status: int = 200, content_type: str = "application/
     return web.Response(body=body, status=status, content_type=content_type, headers=headers)
 
 
+def whole(body: bytes, request_id: str) -> bytes:
+    """``ready_json`` with its head, for a connection of HTTP/1.1 that stays open."""
+    return _HEAD % (len(body), rfc822_formatted_time().encode(), request_id.encode()) + body
+
+
 class _Whole(web.StreamResponse):
     """A JSON body that nobody else may keep, status 200, for a connection that stays open (HTTP/1.1): its
     head is written as it is, not put together from a dictionary. Hooks on responses do not see it."""
 
     def __init__(self, body: bytes, request_id: str) -> None:
         super().__init__()
-        self._data = _HEAD % (len(body), rfc822_formatted_time().encode(), request_id.encode()) + body
+        self._data = whole(body, request_id)
 
     @property
     def keep_alive(self) -> bool:

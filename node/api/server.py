@@ -16,11 +16,11 @@ from aiohttp import web
 from msgspec.structs import asdict
 
 from node.api import bodies, gateway, ipns, logs, openapi, page, peers, routing, views, witness
-from node.api.connections import working
+from node.api.connections import AtOnce, Connection, working
 from node.api.downloads import CORS, OPEN
 from node.api.errors import from_error, problem
 from node.api.received import BODY, BODY_TIMEOUT_S, arrived, read_body
-from node.api.replies import COMMON, Handler, Routes, as_json, ready_json, told
+from node.api.replies import COMMON, Handler, Routes, as_json, ready_json, told, whole
 from node.api.stream import STARTED, as_events, while_there
 from node.audit.witnesses.ours import BODY_BYTES_MAX, Witness
 from node.core.clock import new_id
@@ -63,7 +63,7 @@ async def _door(request: web.Request, handler: Handler) -> web.StreamResponse:
     request_id = request[_ID] = given if given and _OWN_ID.match(given) else new_id()
     try:
         _only_local_pages(request)
-        if handler is _chat and (reply := _at_once(request, request_id)) is not None:
+        if handler is _chat and (reply := _at_once(request)) is not None:
             return reply
         request[_CALLER] = _LOCAL
         with working(request):
@@ -182,41 +182,79 @@ def _too_slow(request: web.Request, wait_s: float) -> web.Response:
 
 @dataclass(slots=True)
 class _Begun:
-    """A question, and where it is answered from memory the answer, or what that will come from."""
+    """A question, and where it is answered from memory the answer, what that will come from, or why there is
+    none."""
 
+    request_id: str
     chat: bodies.Chat
-    again: Again | Awaitable[Again] | None = None
+    again: Again | Awaitable[Again] | NodeError | None = None
 
     @classmethod
-    def of(cls, app: web.Application, body: bytes, request_id: str) -> _Begun:
+    def of(cls, service: Service, body: bytes, request_id: str) -> _Begun:
+        """Raises ``BadInput``."""
         chat = bodies.parse(body, bodies.Chat)
-        if not chat.is_plain:
-            return cls(chat)
-        return cls(chat, app[SERVICE].again(chat.query, _LOCAL, bodies.zone(chat.time_zone), request_id))
+        begun = cls(request_id, chat)
+        if chat.is_plain:
+            zone = bodies.zone(chat.time_zone)
+            try:
+                begun.again = service.again(chat.query, _LOCAL, zone, request_id)
+            except NodeError as exc:
+                begun.again = exc
+        return begun
 
 
 _BEGUN = web.RequestKey("begun", _Begun)
 
 
-def _at_once(request: web.Request, request_id: str) -> web.StreamResponse | None:
+def _at_once(request: web.Request) -> web.StreamResponse | None:
     """The reply to a question that is there whole, where it is answered from memory and nothing has to be
     waited for: it takes nobody's place. Else what has begun goes the way of all requests."""
-    app = request.app
+    app, connection = request.app, request.protocol
     body = arrived(request, app[_LIMITS].max_body_bytes)
     if body is None:
         return None
-    if app[_BUSY].locked():
-        raise Unavailable(_TOO_MANY)
-    begun = _Begun.of(app, body, request_id)
+    begun: object | None = None
+    if isinstance(connection, Connection):
+        connection.learn(request, body)
+        begun = connection.taken(body)
+    if isinstance(begun, _Begun):
+        request[_ID] = begun.request_id
+    else:
+        if app[_BUSY].locked():
+            raise Unavailable(_TOO_MANY)
+        begun = _Begun.of(app[SERVICE], body, request[_ID])
+    if isinstance(begun.again, NodeError):
+        raise begun.again
     if isinstance(begun.again, Again):
-        return told(request, views.again(begun.again), request_id)
+        return told(request, views.again(begun.again), request[_ID])
     request[BODY], request[_BEGUN] = body, begun
     return None
 
 
+def at_once(app: web.Application) -> AtOnce:
+    """What answers, from memory, questions whose heads were read before; the same as ``_door`` and ``_chat``
+    come to. A head that says who asks will have to be part of it."""
+    service, busy = app[SERVICE], app[_BUSY]
+
+    def answered(body: bytes) -> bytes | _Begun | None:
+        if busy.locked():
+            return None
+        try:
+            begun = _Begun.of(service, body, new_id())
+        except BadInput:
+            return None
+        if isinstance(begun.again, Again):
+            return whole(views.again(begun.again), begun.request_id)
+        return begun
+
+    return answered
+
+
 async def _chat(request: web.Request) -> web.StreamResponse:
-    begun = request.get(_BEGUN) or _Begun.of(request.app, request[BODY], request[_ID])
+    begun = request.get(_BEGUN) or _Begun.of(request.app[SERVICE], request[BODY], request[_ID])
     chat, again = begun.chat, begun.again
+    if isinstance(again, NodeError):
+        raise again
     if again is not None:
         again = again if isinstance(again, Again) else await again
         return told(request, views.again(again), again.request)

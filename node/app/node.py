@@ -363,7 +363,7 @@ async def _listen(service: Service, ground: Ground, logs: Logs, ipfs: Ipfs, peer
         peering=peering,
         away=logs.away,
     )
-    open_door = connections.serving(application, sockets, limits, ground.metrics)
+    open_door = connections.serving(application, sockets, limits, ground.metrics, server.at_once(application))
     await stack.enter_async_context(open_door)
     stack.callback(service.stop_accepting)
     return url

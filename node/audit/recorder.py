@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from node.core.errors import NodeError, Unavailable
 from node.core.metrics import Unlogged
@@ -13,8 +14,7 @@ from node.core.ports import Appended, AuditLog, Sealed
 REFUSED = "the decision could not be logged"
 
 
-@dataclass(frozen=True, slots=True)
-class Entered:
+class Entered(msgspec.Struct, frozen=True):
     """Where a decision stands in the log; None, and why, where it does not."""
 
     place: Appended | None

@@ -28,6 +28,10 @@ class Clock(Protocol):
         """Wall-clock time, aware, UTC."""
         ...
 
+    def reading(self) -> tuple[datetime, Doubt | None]:
+        """``now`` and ``doubt`` by one look."""
+        ...
+
     def monotonic(self) -> float:
         """Seconds that never go backwards; the unit of deadlines."""
         ...
@@ -48,6 +52,9 @@ class SystemClock:
 
     def now(self) -> datetime:
         return datetime.now(UTC)
+
+    def reading(self) -> tuple[datetime, Doubt | None]:
+        return datetime.now(UTC), self.doubt
 
     def monotonic(self) -> float:
         return time.monotonic()

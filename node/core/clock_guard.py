@@ -125,6 +125,10 @@ class GuardedClock:
             return wall
         return datetime.fromtimestamp(self._shift + count_s, UTC)
 
+    def reading(self) -> tuple[datetime, Doubt | None]:
+        now = self.now()
+        return now, self._doubt
+
     def monotonic(self) -> float:
         return self._clock.monotonic()
 

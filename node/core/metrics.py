@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import tomllib
+from bisect import bisect_left
+from collections import Counter as Tally
 from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
@@ -20,6 +22,9 @@ OTHER = "other"
 ADMISSION_RESULTS = frozenset({"admitted", "held", "refused", "withdrawn", "counted"})
 SYNC_OUTCOMES = frozenset({"unchanged", "synced", "partial", "failed", "dropped", "blocked"})
 
+
+UNTOLD_MAX = 1_000
+"""Hits from memory that are counted together at most, of one answer; answers, of which some are."""
 
 log = logging.getLogger("neuroswarm.metrics")
 
@@ -61,6 +66,34 @@ class Unlogged:
             self._lost = None
 
 
+class _Seen(Histogram):
+    """A histogram that takes many values at once."""
+
+    def observe_all(self, values: Sequence[float]) -> None:
+        self._sum.inc(sum(values))
+        for bucket, count in Tally(bisect_left(self._upper_bounds, value) for value in values).items():
+            self._buckets[bucket].inc(count)
+
+
+class _Again:
+    """Counts one kind of answer as finished, again and again; what is counted stands in the page after
+    ``tell``."""
+
+    def __init__(
+        self, took: _Seen, counted: Sequence[tuple[Counter, float]], seen: Sequence[tuple[_Seen, float]]
+    ) -> None:
+        self.seconds: list[float] = []
+        self._took, self._counted, self._seen = took, counted, seen
+
+    def tell(self) -> None:
+        seconds, self.seconds = self.seconds, []
+        self._took.observe_all(seconds)
+        for counter, by in self._counted:
+            counter.inc(by * len(seconds))
+        for histogram, value in self._seen:
+            histogram.observe_all([value] * len(seconds))
+
+
 class Metrics:
     """What this process has done since it started. ``metrics.toml`` lists what is counted."""
 
@@ -76,6 +109,7 @@ class Metrics:
             for kind, name, labels, text in _TABLE["families"]
         }
         self._series: dict[tuple[str, ...], Any] = {}
+        self._untold: list[_Again] = []
         self.unlogged = Unlogged(self._of["unlogged_total"])
         self._of["build_info"].labels(__version__).set(1)
 
@@ -93,26 +127,52 @@ class Metrics:
 
     def observe(self, answer: Answer, seconds: float) -> None:
         """Count one finished answer and what it took."""
-        self.observer(answer)(seconds)
+        one = self._again(answer)
+        one.seconds.append(seconds)
+        one.tell()
 
     def observer(self, answer: Answer) -> Callable[[float], None]:
-        """What counts an answer as finished once more, after so many seconds."""
+        """What counts an answer as finished once more, after so many seconds: told when the page is asked
+        for, or ``UNTOLD_MAX`` wait."""
+        one, untold = self._again(answer), self._untold
+
+        def observe(seconds: float) -> None:
+            waiting = one.seconds
+            waiting.append(seconds)
+            if len(waiting) == 1:
+                untold.append(one)
+                if len(untold) >= UNTOLD_MAX:
+                    self._tell()
+            elif len(waiting) >= UNTOLD_MAX:
+                one.tell()
+                untold.remove(one)
+
+        return observe
+
+    def _tell(self) -> None:
+        """Count what waits for it."""
+        for one in self._untold:
+            one.tell()
+        self._untold.clear()
+
+    def _again(self, answer: Answer) -> _Again:
         kind, source, hit = str(answer.route.kind), answer.source.kind, answer.hit
-        seen: list[tuple[Callable[[float], None], float]] = []
+        counted: list[tuple[Counter, float]] = []
+        seen: list[tuple[_Seen, float]] = []
 
         def count(name: str, *labels: str, by: int = 1) -> None:
-            seen.append((self._one(f"{name}_total", *labels).inc, by))
+            counted.append((self._one(f"{name}_total", *labels), by))
 
         count("requests", kind, source)
-        took = self._one("request_duration_seconds", source).observe
-        seen.append((self._one("confidence", kind).observe, answer.confidence.value))
+        took = self._one("request_duration_seconds", source)
+        seen.append((self._one("confidence", kind), answer.confidence.value))
         for part, value in answer.confidence.parts.items():
-            seen.append((self._one("confidence_part", part).observe, value))
+            seen.append((self._one("confidence_part", part), value))
         if answer.stale:
             served = [step.code for step in answer.trace if step.stage == "stale"]
             count("stale_served", served[-1] if served else "by_source")
         if hit is not None and hit.similarity is not None and hit.kind == "semantic":
-            seen.append((self._of["similarity"].observe, hit.similarity))
+            seen.append((self._of["similarity"], hit.similarity))
         for step in answer.trace:
             if step.stage == "recall":
                 count("lookups", kind, hit.kind if hit is not None else step.outcome)
@@ -121,18 +181,12 @@ class Metrics:
             elif step.stage == "negative":
                 count("negative_hits", step.outcome)
             elif step.stage == "embed":
-                seen.append((self._of["embedding_duration_seconds"].observe, step.ms / 1_000))
+                seen.append((self._of["embedding_duration_seconds"], step.ms / 1_000))
         if answer.usage.prompt_tokens:
             count("llm_tokens", "prompt", by=answer.usage.prompt_tokens)
         if answer.usage.completion_tokens:
             count("llm_tokens", "completion", by=answer.usage.completion_tokens)
-
-        def observe(seconds: float) -> None:
-            took(seconds)
-            for tell, value in seen:
-                tell(value)
-
-        return observe
+        return _Again(took, counted, seen)
 
     def admission(self, result: str, reason: str) -> None:
         """Count what became of something that a peer published; words that are in no list count as other."""
@@ -186,6 +240,7 @@ class Metrics:
 
     def text(self) -> bytes:
         """The page for a scraper."""
+        self._tell()
         return generate_latest(self._registry)
 
 
@@ -194,4 +249,4 @@ def _family(kind: str, name: str, text: str, labels: Sequence[str], registry: Co
         return Counter(name, text, labels, registry=registry)
     if kind == "gauge":
         return Gauge(name, text, labels, registry=registry)
-    return Histogram(name, text, labels, buckets=_TABLE[kind], registry=registry)
+    return _Seen(name, text, labels, buckets=_TABLE[kind], registry=registry)

@@ -13,6 +13,8 @@ from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 from typing import TypeAlias
 
+import msgspec
+
 SlotValue: TypeAlias = str | int | bool | tuple[str, ...] | None
 Slots: TypeAlias = Mapping[str, SlotValue]
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
@@ -423,8 +425,7 @@ class Step:
     code: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionRef:
+class DecisionRef(msgspec.Struct, frozen=True, gc=False):
     """Names a leaf of the decision log."""
 
     log: str

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+import msgspec
+
 from node.core.ipld.cid import Cid
 from node.core.model import Budget, Check, Draft, Json, Outcome, Query, Recognition
 from node.core.stores import Alias as Alias
@@ -311,22 +313,21 @@ class NoteReader(Protocol):
     async def close(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Appended:
+class Appended(msgspec.Struct, frozen=True, gc=False):
     """Where an entry stands: the log's origin and the entry's index, from 0."""
 
     log: str
     index: int
 
 
-@dataclass(frozen=True, slots=True)
-class Sealed:
+class Sealed(msgspec.Struct, frozen=True):
     """An entry's canonical bytes with its commitments in it, the fresh key they were made with (None: there
-    are none), and the CIDs of the records that it is about."""
+    are none), and the CIDs of the records that it is about. ``at``: when it was decided; None: now."""
 
     entry: bytes
     key: bytes | None
     about: tuple[str, ...]
+    at: datetime | None = None
 
 
 class AuditLog(Protocol):

@@ -103,6 +103,7 @@ class LogBlocks:
         self._hastened_due_at = 0.0
         self._replaced_at: dict[Cid, float] = {}
         self._is_hastened = False
+        self._covered: tuple[Cid | None, str, Cid | None] = (None, "", None)
         self._follower = Follower("log_blocks", self._follow, clock)
 
     @property
@@ -243,12 +244,16 @@ class LogBlocks:
             self._done = end
             if end == (self._state.pages + 1) * PAGE_ENTRIES:
                 await self._turn_page()
-        head = await self._read_head(self._state.head)
-        is_news = head is None or head.origin != self._state.origin or head.checkpoint != folder.cid
-        if not (is_news and is_due):
-            return is_news
-        await self._write_head(folder)
-        return False
+        is_news = await self._covers() != (self._state.origin, folder.cid)
+        if is_news and is_due:
+            await self._write_head(folder)
+        return is_news and not is_due
+
+    async def _covers(self) -> tuple[str, Cid | None]:
+        """Log and checkpoint of the newest head, which is read once."""
+        if self._covered[0] != (cid := self._state.head) and (head := await self._read_head(cid)) is not None:
+            self._covered = cid, head.origin, head.checkpoint
+        return self._covered[1:] if self._covered[0] == cid else ("", None)
 
     async def _turn_page(self) -> None:
         state = self._state

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from node.audit.decisions.answer_entry import decision_entry
 from node.audit.decisions.entry_fields import Entry
@@ -54,8 +55,8 @@ class Decisions:
         return replace(answer, decision=entered.ref, trace=(*answer.trace, step))
 
     def begin_again(
-        self, answer: Answer, form: Form, request: str, age_s: int
+        self, answer: Answer, form: Form, request: str, age_s: int, at: datetime
     ) -> Entered | Awaitable[Entered]:
         """An answer from memory, given to another request: what the log says, or what that will come from."""
         self.hear(answer, {})  # it has no session, whose turns alone are told by their entries
-        return self.recorder.begin(form.sealed(request, age_s), kind="answer")
+        return self.recorder.begin(form.sealed(request, age_s, at), kind="answer")

@@ -57,6 +57,8 @@ class Ready:
     """Counts it as served in so many seconds. Kept here by whoever counts, and made once."""
     reply: Template | None = None
     """The same for whoever writes the reply."""
+    is_used: bool = False
+    """It was served since room was made last."""
 
     def age_s(self, now: datetime) -> int:
         """Of the record."""
@@ -110,7 +112,7 @@ class ReadyHits:
         if not found.made <= now < found.until or (doubt is not None and found.made < doubt.since):
             self._drop(key)
             return None
-        self._ready.move_to_end(key)
+        found.is_used = True
         return found
 
     def begin(self, query: Query) -> Attempt | None:
@@ -193,7 +195,12 @@ class ReadyHits:
         for one in ready.keys:
             self._by.setdefault(one, set()).add(key)
         while self._bytes > self._bytes_max:
-            self._drop(next(iter(self._ready)))
+            first, oldest = next(iter(self._ready.items()))
+            if oldest.is_used:
+                oldest.is_used = False
+                self._ready.move_to_end(first)
+            else:
+                self._drop(first)
 
     def _drop(self, key: Hashable) -> None:
         ready = self._ready.pop(key, None)

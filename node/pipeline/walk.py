@@ -144,12 +144,12 @@ class Pipeline:
         """The answer to a question that was asked in just these words before, of a stored answer that has
         not changed since, or what it will come from once the log has it; None where a walk has to find it.
         Raises as ``answer`` does."""
-        now = self._clock.now()
-        ready = self._ready.find(text, caller, zone, now, self._clock.doubt)
+        now, doubt = self._clock.reading()
+        ready = self._ready.find(text, caller, zone, now, doubt)
         if ready is None:
             return None
         again = Again(ready, request, now, ready.age_s(now), None)
-        entered = self._decisions.begin_again(ready.answer, ready.form, request, again.age_s)
+        entered = self._decisions.begin_again(ready.answer, ready.form, request, again.age_s, now)
         if isinstance(entered, Entered):
             return self._served(again, entered)
         return self._served_later(again, entered)

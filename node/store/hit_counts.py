@@ -25,32 +25,28 @@ class UseTally:
     def __init__(self, records: RecordStore, clock: Clock) -> None:
         self._records = records
         self._clock = clock
-        self._uses: dict[Cid, list[int]] = {}
-        """Hits, and the second of the last."""
+        self._uses: dict[Cid, int] = {}
 
-    def note(self, cid: Cid) -> None:
+    def note(self, cid: Cid, hits: int = 1) -> None:
         """The record was served just now."""
-        self._count(cid, 1, int(self._clock.now().timestamp()))
-
-    def _count(self, cid: Cid, hits: int, at_s: int) -> None:
         known = self._uses.get(cid)
         if known is not None:
-            known[0] += hits
-            known[1] = max(known[1], at_s)
+            self._uses[cid] = known + hits
         elif len(self._uses) < TALLY_MAX:
-            self._uses[cid] = [hits, at_s]
+            self._uses[cid] = hits
 
     async def flush(self) -> int:
-        """Write what was counted and return of how many records. A store that cannot be written now is no
-        failure of anything: the counts wait for the next time."""
+        """Write what was counted, as of now, and return of how many records. A store that cannot be written
+        now is no failure of anything: the counts wait for the next time."""
         uses, self._uses = self._uses, {}
         if not uses:
             return 0
         try:
-            await self._records.note_uses([Use(cid, hits, at_s) for cid, (hits, at_s) in uses.items()])
+            at_s = int(self._clock.now().timestamp())
+            await self._records.note_uses([Use(cid, hits, at_s) for cid, hits in uses.items()])
         except NodeError as exc:
             _log.warning("event=uses_not_noted records=%d reason=%s", len(uses), exc)
-            for cid, (hits, at_s) in uses.items():
-                self._count(cid, hits, at_s)
+            for cid, hits in uses.items():
+                self.note(cid, hits)
             return 0
         return len(uses)

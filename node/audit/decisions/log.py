@@ -18,6 +18,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec.structs
+
 from node.audit.decisions import epochs
 from node.audit.decisions.disk import on_disk
 from node.audit.decisions.entry import is_critical
@@ -225,7 +227,7 @@ class DecisionLog:
         of the erasure itself keeps its own."""
         if what.key is None or not self._erased or self._erased.keys().isdisjoint(what.about):
             return what
-        return replace(what, key=None)
+        return msgspec.structs.replace(what, key=None)
 
     async def _receipt_aside(self, index: int, origin: str) -> bytes:
         for number in await on_disk(epochs.closed, self.directory):

@@ -6,7 +6,9 @@ its own, so that destroying it leaves commitments that say nothing. Must not kno
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from node.audit.decisions.entry import records_of
 from node.audit.decisions.entry_fields import request_of
@@ -39,9 +41,10 @@ class Form:
 
     def __init__(self, entry: Mapping[str, Json], private_texts: Mapping[str, str]) -> None:
         """Raises ``Rejected``."""
-        self._texts = [
-            (name, leaf.encoded(text)) for name, text in sorted(private_texts.items()) if name != "request"
-        ]
+        texts = {name: text for name, text in sorted(private_texts.items()) if name != "request"}
+        self._names = list(texts)
+        self._texts = [leaf.encoded(text) for text in texts.values()]
+        self._stated = _statement(self._names)
         self._about = records_of(entry, private_texts)
         hit = entry["hit"]
         if not isinstance(hit, dict):
@@ -54,13 +57,17 @@ class Form:
         """Bytes."""
         return self._entry.size
 
-    def sealed(self, request: str, age_s: int) -> Sealed:
-        """The entry for this request, of a record that is ``age_s`` old now."""
-        texts, named = self._texts, request_of(request, {})
-        if named is None:
-            texts = sorted([*texts, ("request", leaf.encoded(request))])
-        key = fresh_bytes()
-        made = leaf.commitments(key, [text for _, text in texts])
-        stated = ",".join([f'"{name}":"{one}"' for (name, _), one in zip(texts, made, strict=True)])
-        data = self._entry.filled(f"{{{stated}}}", max(0, age_s), "null" if named is None else f'"{named}"')
-        return Sealed(data, key, self._about)
+    def sealed(self, request: str, age_s: int, at: datetime | None = None) -> Sealed:
+        """The entry for this request, of a record that is ``age_s`` old now (``at``)."""
+        key, texts, stated, named = fresh_bytes(), self._texts, self._stated, f'"{request}"'
+        if request_of(request, {}) is None:
+            named, place = "null", bisect(self._names, "request")
+            texts = [*texts[:place], leaf.encoded(request), *texts[place:]]
+            stated = _statement([*self._names[:place], "request", *self._names[place:]])
+        made = stated % tuple(leaf.commitments(key, texts))
+        return Sealed(self._entry.filled(made, max(0, age_s), named), key, self._about, at)
+
+
+def _statement(names: Sequence[str]) -> str:
+    """The commitments of these names, with a place for each."""
+    return "{" + ",".join(f'"{name}":"%s"' for name in names) + "}"

@@ -172,7 +172,7 @@ class Shards:
         up, it counts as in flight until it is through."""
         slot = None if what.key is None else shard.keys.slot(what.key, what.about)
         try:
-            begun = shard.tile_log.begin(partial(leaf.compose, what.entry), slot)
+            begun = shard.tile_log.begin(partial(leaf.compose, what.entry), slot, what.at)
         except NodeError:
             self._taken -= 1
             raise

@@ -224,10 +224,13 @@ class TileLog:
         begun = self.begin(compose, attachment)
         return begun if isinstance(begun, int) else await begun
 
-    def begin(self, compose: Compose, attachment: bytes | None = None) -> int | asyncio.Future[int]:
-        """``append`` without the wait: the index, or what it will come from."""
+    def begin(
+        self, compose: Compose, attachment: bytes | None = None, at: datetime | None = None
+    ) -> int | asyncio.Future[int]:
+        """``append`` without the wait: the index, or what it will come from. ``at``: the time now, where the
+        caller has looked at the clock."""
         self._check_accepts()
-        time = time_us(self._clock.now())
+        time = time_us(at or self._clock.now())
         if self._is_behind:
             entry = checked(compose(self._size, time))
             self._queued_bytes += len(entry)

@@ -55,7 +55,11 @@ READY_MAX = 64
 SAMPLE_S = 1.0
 """No start waits longer for them."""
 REST = 4.0
-"""After each read so many times as long is left to the answers."""
+"""After each look at a directory so many times as long is left to the answers."""
+READ_REST = 49.0
+"""The same after each file that was read: one core's fiftieth."""
+BESIDE_S = 0.1
+"""Work in each round on partial tiles that nobody needs: a busy log leaves many, for a few minutes."""
 REREAD_S = 0.25
 """Work in each round once all was read: some hundred files, then a small log is read anew every time."""
 AGAIN_FIRST_S, AGAIN_MAX_S = 30.0, 3_600.0
@@ -105,7 +109,7 @@ class Upkeep:
         self._beside_seen: dict[int, dict[Tile, int]] = {}
         self._unread: Iterator[tuple[int, Tile]] | None = None
         self._passes = 0
-        self._rest = REST
+        self._rest, self._read_rest = REST, READ_REST
         self._read = 0
         self._one_at_a_time = asyncio.Lock()
         self._stop = asyncio.Event()
@@ -157,7 +161,7 @@ class Upkeep:
     async def whole(self, progress: Callable[[int], None]) -> None:
         """Look at everything once, without a rest; ``progress`` is told how many files were read. Raises
         ``Unavailable``."""
-        self._rest = 0.0
+        self._rest = self._read_rest = 0.0
         for epoch in await self.epochs():
             standing = await self._standing(epoch)
             if standing is None:
@@ -247,7 +251,7 @@ class Upkeep:
         began = self._clock.monotonic()
         await self.check(epoch, standing, tile)
         took_s = self._clock.monotonic() - began
-        await self._clock.sleep(took_s * self._rest)
+        await self._clock.sleep(took_s * self._read_rest)
         return took_s
 
     async def _sweep(self, epoch: Epoch, standing: Standing) -> None:
@@ -275,13 +279,16 @@ class Upkeep:
 
     async def _look_beside(self, epoch: Epoch, standing: Standing, looks: dict[Tile, int]) -> None:
         """Partial tiles that earlier checkpoints left: nobody needs them any more, and readers of the folder
-        look at them. A damaged one is written again from the wider one."""
+        look at them. A damaged one is written again from the wider one; those that have changed come first,
+        and what there is no time for waits for the next round."""
         seen = self._beside_seen.setdefault(epoch.number, {})
         for tile in [one for one in seen if one not in looks]:
             del seen[tile]
-        for tile, look in looks.items():
-            if seen.get(tile) == look:
-                continue
+        worked_s = 0.0
+        unread = [one for one in looks.items() if seen.get(one[0]) != one[1]]
+        for tile, look in sorted(unread, key=lambda one: one[0] not in seen):
+            if self._read_rest and worked_s >= BESIDE_S:
+                return
             began = self._clock.monotonic()
             try:
                 right = await asyncio.to_thread(epoch.folder.wrong, standing, tile)
@@ -292,7 +299,9 @@ class Upkeep:
             except (DamagedTile, Unavailable):
                 continue  # the wider one is looked at by itself
             seen[tile] = look
-            await self._clock.sleep((self._clock.monotonic() - began) * self._rest)
+            took_s = self._clock.monotonic() - began
+            worked_s += took_s
+            await self._clock.sleep(took_s * self._rest)
 
     # --- one epoch --------------------------------------------------------------------------------
 

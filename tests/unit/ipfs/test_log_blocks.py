@@ -16,6 +16,7 @@ from node.audit.log.writer import TileLog
 from node.audit.tlog.tiles import decode_bundle
 from node.core.clock import SystemClock
 from node.core.follower import BACKOFF_MAX_S
+from node.core.ipld.cid import Cid
 from node.core.signed_note import Ed25519Signer, Note
 from node.ipfs.log_blocks import EVERY_S, HASTENED_EVERY_S, KEPT_S, LogBlocks
 from node.ipfs.log_head import PAGE_ENTRIES, PART_BYTES_MAX, Head, completed_between
@@ -51,6 +52,29 @@ async def test_complete_tiles_go_at_once_and_the_right_edge_waits_for_its_turn(w
         assert world.shelf.sizes() == {100}
         world.clock.advance(EVERY_S)
         await world.shelf.until(lambda: 800 in world.shelf.sizes())
+
+
+async def test_the_newest_head_is_read_once_however_often_the_log_grows(world: World) -> None:
+    world.folder.grow(100)
+    async with world.job() as job:
+        await world.shelf.until(lambda: world.shelf.sizes() == {100})
+        asked: list[Cid] = []
+        get = job.blocks.get
+
+        async def counted(cid: Cid) -> bytes:
+            asked.append(cid)
+            return await get(cid)
+
+        job.blocks.get = counted  # type: ignore[method-assign]
+        size = 100
+        for _ in range(4):
+            job.published(world.folder.grow(300))
+            needed = world.folder.needed()
+            for path in completed_between(size - size % 256, size + 300):
+                await world.until_held(needed[path])
+            size += 300
+        assert job.head is not None
+        assert asked.count(job.head) <= 1
 
 
 async def test_a_critical_decision_does_not_wait_for_its_turn_but_for_those_before_it(world: World) -> None:

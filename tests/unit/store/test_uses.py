@@ -39,7 +39,7 @@ async def test_many_servings_are_one_write() -> None:
         clock.advance(1)
     tally.note(two)
     assert await tally.flush() == 2
-    assert records.noted == [[Use(one, 3, NOW_S + 2), Use(two, 1, NOW_S + 3)]]
+    assert records.noted == [[Use(one, 3, NOW_S + 3), Use(two, 1, NOW_S + 3)]]
     assert await tally.flush() == 0
     assert len(records.noted) == 1
 
