@@ -22,20 +22,7 @@ from tests.journeys.test_independent_checker import check as independent
 
 GONE = "zanzibarquux"
 """A word of each answer that is erased: no file may hold it afterwards."""
-BOATS = (
-    "Alder",
-    "Birch",
-    "Cedar",
-    "Dogwood",
-    "Elm",
-    "Fir",
-    "Gorse",
-    "Hazel",
-    "Ivy",
-    "Juniper",
-    "Larch",
-    "Maple",
-)
+BOATS = ("Alder", "Birch", "Cedar", "Dogwood", "Elm", "Fir")
 RECEIPTS = 3
 PATIENCE_S = 120.0
 """Of a reply, on a machine that does much else: what is looked for here is what is lost, not what is slow."""

@@ -26,7 +26,7 @@ from tests.faults.node_kit import ROOT, Client, Done, child, environ_of, start, 
 from tests.faults.test_backup import PASSPHRASE, QUESTION, SECRET, holds
 from tests.journeys.test_independent_checker import check as independent
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 SHARING = {"NEUROSWARM_SHARING__PUBLISH": "all"}
 OURS = old_world.Version()
@@ -102,7 +102,7 @@ async def test_four_backups_under_load_are_the_same_node_on_another_machine(tmp_
             await node.ask(f"How deep is basin {number * 11}?")
 
     async with child(one, patience_s=old_world.PATIENCE_S, **SHARING) as (_, node):
-        world = await old_world.fill(node, OURS, hits=100)
+        world = await old_world.fill(node, OURS, hits=40)
         secret = await node.store(QUESTION, SECRET)
         busy = asyncio.create_task(load(node))
         made = [await backup(one, tmp_path / "bak") for _ in range(3)]
