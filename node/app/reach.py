@@ -122,7 +122,10 @@ class Reach:
         if left:
             return Place("the IPFS daemon", LATER, f"{left} blocks are still to be deleted there")
         return Place(
-            "the IPFS daemon", REACHED, "unpinned and deleted, unless somebody else has it pinned there"
+            "the IPFS daemon",
+            REACHED,
+            "unpinned and deleted, unless somebody else has it pinned there; the hash of a public question "
+            "stays in older heads until the daemon collects garbage",
         )
 
     async def _tell_daemon(self, daemon: KuboBlockStore) -> int:

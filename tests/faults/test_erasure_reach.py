@@ -79,6 +79,7 @@ async def test_no_block_of_the_daemon_says_it_any_more(tmp_path: Path) -> None:
 
 
 @pytest.mark.engine("js_ipfs")
+@pytest.mark.timeout(500)
 async def test_a_real_daemon_deletes_the_block_at_once_or_when_it_is_back(
     tmp_path: Path, js_ipfs: JsIpfs
 ) -> None:
@@ -107,6 +108,26 @@ async def test_a_real_daemon_deletes_the_block_at_once_or_when_it_is_back(
         await desk.reach.tick()
     async with daemon_at(js_ipfs.url) as daemon:
         assert not await daemon.blocks.has(cids[1])
+
+
+async def test_a_cache_in_front_keeps_a_block_no_longer_than_was_promised(tmp_path: Path) -> None:
+    """What it is told with the block, and what it hears when it asks again: no 304 by the name alone."""
+    async with start(tmp_path, erasure={"within_s": 600}, **SHARING) as node:
+        cid = await node.store(QUESTION, SECRET, scope="public")
+        for form in ("raw", "car"):
+            path = f"/ipfs/{cid}?format={form}"
+            status, body, headers = await node.raw(path)
+            assert (status, SECRET.encode() in body) == (200, True)
+            assert headers["Cache-Control"] == "public, max-age=600, must-revalidate"
+        status, body, _ = await node.raw(path, headers={"If-None-Match": headers["Etag"]})
+        assert (status, body) == (304, b"")
+        _, places = await erased(tmp_path, cid, NEUROSWARM_ERASURE__WITHIN_S="600")
+        assert places["caches before the gateway"] == ("later", "they keep a block for 600 s at most")
+        for more in ({}, {"headers": {"If-None-Match": headers["Etag"]}}):
+            status, body, after = await node.raw(path, **more)
+            assert status == 404
+            assert after["Cache-Control"] == "no-store"
+            assert SECRET.encode() not in body
 
 
 async def test_a_daemon_that_is_away_is_named_and_told_when_it_is_back(tmp_path: Path) -> None:

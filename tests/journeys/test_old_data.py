@@ -1,9 +1,10 @@
 """Data directories that earlier versions wrote open, answer and verify. Their keys are nobody's.
 
 ``data/before_rooms.tar.gz`` was written by the version of 27 November 2026, before the rooms moved: three
-starter entries, three that a client stored, questions asked, then a plain stop. ``data/before_backups.tar.xz``
-was written by commit 520c0b1 (``python -m bench.upgrade --from 520c0b1 --hits 560 --keep FILE``): what
-``tests/old_world.py`` stores, asks and has erased, 599 log entries, receipts."""
+starter entries, three that a client stored, questions asked, then a plain stop.
+
+``data/before_backups.tar.xz`` was written by commit 520c0b1 (``python -m bench.upgrade --from 520c0b1 --hits
+560 --keep FILE``): what ``tests/old_world.py`` stores, asks and has erased, 599 log entries, receipts."""
 
 from __future__ import annotations
 
