@@ -15,9 +15,11 @@ from typing import TypeVar
 from node.core.clock import Clock
 from node.core.errors import Damaged
 from node.peers.store.schema import SCHEMA as PEERS
+from node.store.backup.snapshot import format_of
 from node.store.hit_labels import SCHEMA as LABELS
 from node.store.imported_blocks import SCHEMA as FOREIGN
 from node.store.ipns_records import SCHEMA as NAMES
+from node.store.record_schema import FORMAT as BLOCKS_FORMAT
 from node.store.refuted_answers import SCHEMA as REFUTED
 from node.store.salvage import files
 from node.store.schema import Schema
@@ -26,6 +28,7 @@ from node.store.state import SCHEMA as STATE
 log = logging.getLogger("neuroswarm")
 
 STATE_FILE = "state.sqlite"
+BLOCKS = "blocks.sqlite"
 DERIVED = ("head_blocks.sqlite", "log_blocks.sqlite")
 """Made anew by the next start from what is kept elsewhere."""
 _STATES_OF: dict[str, tuple[str, ...]] = {
@@ -45,6 +48,15 @@ FILES: dict[str, tuple[Schema, files.Fill[int]]] = {
 
 
 T = TypeVar("T")
+
+
+def formats(folder: Path) -> dict[str, tuple[int, int]]:
+    """Of each SQLite file in a folder that no node uses: its format, and the newest that this version reads.
+    Blocking. Raises ``CorruptState``."""
+    known = {name: schema.version for name, (schema, _) in FILES.items()} | {BLOCKS: BLOCKS_FORMAT}
+    return {
+        name: (format_of(folder / name), newest) for name, newest in known.items() if (folder / name).exists()
+    }
 
 
 def stamp_of(clock: Clock) -> str:

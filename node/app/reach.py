@@ -24,8 +24,10 @@ from node.core.model import SCOPE_PUBLIC
 from node.ipfs.kubo import KuboBlockStore
 from node.ipfs.mirror import Mirror
 from node.store.backup.folder import ERASED, BackupFolder, read_erased
+from node.store.backup.index_entries import names_any
+from node.store.backup.log_files import ASIDE
 from node.store.backup.purging import is_pending
-from node.store.backup.writing import ASIDE
+from node.store.salvage.files import DAMAGED
 
 log = logging.getLogger("neuroswarm.erase")
 
@@ -120,7 +122,10 @@ class Reach:
         if left:
             return Place("the IPFS daemon", LATER, f"{left} blocks are still to be deleted there")
         return Place(
-            "the IPFS daemon", REACHED, "unpinned and deleted, unless somebody else has it pinned there"
+            "the IPFS daemon",
+            REACHED,
+            "unpinned and deleted, unless somebody else has it pinned there; the hash of a public question "
+            "stays in older heads until the daemon collects garbage",
         )
 
     async def _tell_daemon(self, daemon: KuboBlockStore) -> int:
@@ -145,12 +150,12 @@ class Reach:
     # --- files ------------------------------------------------------------------------------------
 
     def _beside(self, cids: Sequence[str]) -> list[Place]:
-        """Predecessors of the export, and what a restore moved aside."""
+        """Predecessors of the export, what a restore moved aside, and copies of damaged files."""
         data_dir = self.ground.data_dir
         found: list[Place] = []
         for path in predecessors.beside(data_dir / EXPORT):
             try:
-                is_left = predecessors.names_any(path, cids)
+                is_left = names_any(path, cids)
             except NodeError as exc:
                 found.append(Place(str(path), UNREACHED, str(exc)))
             else:
@@ -160,9 +165,11 @@ class Reach:
             found.append(Place("kept predecessors of the export", ABSENT))
         folders = (data_dir, Path(self.ground.settings.governance_dir))
         aside = [path for folder in folders for path in sorted(folder.glob(f"{ASIDE}-*"))]
+        damaged = [path for path in (data_dir / DAMAGED,) if path.is_dir() and any(path.iterdir())]
         return [
             *found,
             *(Place(str(path), UNREACHED, "a restore moved it aside: delete it") for path in aside),
+            *(Place(str(path), UNREACHED, "copies of damaged files: delete them") for path in damaged),
         ]
 
     def _in_backups(self) -> list[Place]:
@@ -173,7 +180,8 @@ class Reach:
             try:
                 folder = BackupFolder.at(path)
                 if folder.root != self.ground.identity.root:
-                    found.append(Place(name, ABSENT, "they are of another node"))
+                    why = "they are of the identity that this node had before: delete them"
+                    found.append(Place(name, UNREACHED, why))
                 elif is_pending(folder):
                     why = f"taken out within {within_s} s; a restore leaves it out from now on"
                     found.append(Place(name, LATER, f"{why}; to do it now: neuroswarm backup {path}"))

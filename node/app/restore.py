@@ -2,7 +2,9 @@
 
 The log is checked as a stranger would (``audit.log.verify``) before anything moves into its place. After it
 the log signs nothing until a witness or peer has said what it holds (``restored``): a backup is older than
-what was signed. Keys come from a key file, or are there already.
+what was signed. Keys come from a key file, or are there already. Without them a backup can be restored as a
+new node: the answers that are not private, under a new identity; the logs of the one before are checked, and
+kept aside where anybody can verify them, but never written to again.
 """
 
 from __future__ import annotations
@@ -11,18 +13,20 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
+from node.app.data_files import formats
 from node.app.restored import mark_restored
 from node.audit.decisions import epochs as epoch_folders
 from node.audit.decisions.epoch_check import EpochReport, verify_epochs
-from node.audit.log.reader import CHECKPOINT, FolderSource
+from node.audit.log.reader import CHECKPOINT, VKEY, FolderSource
 from node.audit.log.verify import Report, verify_log
 from node.core.errors import BadInput, NotFound, Rejected
 from node.core.files import DISK, own_directory, put, translated
 from node.core.identity import Identity
 from node.core.settings import Settings
-from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint
+from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint, Verifier
 from node.store.backup import restoring
 from node.store.backup.folder import BackupFolder
 from node.store.backup.manifest import Manifest
@@ -33,6 +37,7 @@ from node.store.lock import DataLock
 _KEY_BYTES_MAX = 2**29
 _NOT_COPIED = ("commitments-", "head_block_keys", "log_block_keys")
 _ROOT = "root.did"
+_RECORD_KEYS = "record_keys"
 
 Show = Callable[[int, int], None]
 """(bytes so far, bytes in all)."""
@@ -40,17 +45,20 @@ Show = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What was put in place. ``erased``: records that were looked for and taken out; ``aside``: where that
-    lies now which was there before; ``signed``: the size of the newest checkpoint that the keys know of."""
+    """What was put in place. ``root``: whose node it is now; ``erased``: records that were looked for and
+    taken out; ``aside``: where that lies now which was there before; ``signed``: the size of the newest
+    checkpoint that the keys know of; ``former``: where the log of an identity lies that was given up."""
 
     backup: str
     time: str
+    root: str
     bytes: int
     entries: int
     signed: int
     epochs: int
     erased: int
     aside: tuple[str, ...]
+    former: str = ""
 
 
 def keys_before(data_dir: Path) -> dict[str, bytes]:
@@ -85,47 +93,66 @@ def restore(
     now: datetime,
     *,
     replace: bool,
+    is_new: bool = False,
     show: Show,
 ) -> Restored:
-    """Blocking. ``keys``: those of a key file. Raises ``BadInput`` (something is in the way, no keys),
-    ``Misconfigured`` (a node runs there), ``Rejected`` (the log or a key does not hold), ``CorruptState``,
-    ``NotFound``, ``Unavailable``; then what was there is as it was."""
+    """Blocking. ``keys``: those of a key file; ``is_new``: there are none, and a new node begins. Raises
+    ``BadInput`` (something is in the way, no keys), ``Misconfigured`` (a node runs there), ``Rejected`` (the
+    log, a key or a format does not hold), ``CorruptState``, ``NotFound``, ``Unavailable``; then what was
+    there is as it was."""
     data_dir, log_dir = Path(settings.data_dir), Path(settings.governance_dir)
     own_directory(data_dir)
     with DataLock.acquire(data_dir):
         for directory in (data_dir, log_dir):
             restoring.check_free(directory, replace=replace)
-        _check_keys(data_dir, folder, keys)
-        gone = restoring.stage(folder, manifest, data_dir, log_dir, show)
+        _check_keys(data_dir, folder, keys, is_new=is_new)
+        look = partial(_check_formats, manifest)
+        gone = restoring.stage(folder, manifest, data_dir, log_dir, show, look)
         staged = data_dir / STAGING
+        if is_new:
+            keys = {_RECORD_KEYS: b""}  # known to be gone: else the start asks for them
         if keys is not None:
             own_directory(staged / "keys")
             for name, data in keys.items():
                 put(staged / "keys" / name, data)
         key_dir = data_dir / "keys" if keys is None else staged / "keys"
         identity = Identity.load_or_create(key_dir, now)
-        report, epochs = asyncio.run(_checked(log_dir / STAGING, staged, identity))
-        signed = _signed(key_dir)
-        mark_restored(staged)
+        report, epochs = asyncio.run(_checked(log_dir / STAGING, staged, None if is_new else identity))
+        signed, former = _signed(key_dir), ""
+        if is_new:
+            former = restoring.begin_anew(data_dir, log_dir, manifest.id)
+        else:
+            mark_restored(staged)
         aside = restoring.put_in_place(data_dir, log_dir, manifest.id)
     entries = 0 if report is None else report.entries
     return Restored(
         manifest.id,
         manifest.time,
+        identity.root,
         manifest.size,
         entries,
         signed,
         len(epochs),
         sum(1 for one in gone if one),
         tuple(map(str, aside)),
+        former and str(log_dir / former),
     )
 
 
-def _check_keys(data_dir: Path, folder: BackupFolder, keys: Mapping[str, bytes] | None) -> None:
+def _check_keys(
+    data_dir: Path, folder: BackupFolder, keys: Mapping[str, bytes] | None, *, is_new: bool
+) -> None:
     here = _root_here(data_dir)
+    if is_new:
+        if keys is not None or here:
+            whose = f"the keys in {data_dir / 'keys'}" if here else "those of the key file"
+            raise BadInput(f"there are keys ({whose}): restore without --new-identity", field="keys")
+        return
     if keys is None and not here:
         raise BadInput(
-            "a backup holds no keys: name the file that neuroswarm backup --keys has written (--keys FILE)",
+            "a backup holds no keys: name the file that neuroswarm backup --keys has written (--keys FILE); "
+            "where there is none any more, --new-identity begins a new node with the answers that are not "
+            "private",
             field="keys",
         )
     if keys is not None and here:
@@ -149,22 +176,39 @@ def _root_here(data_dir: Path) -> str:
         return ""
 
 
+def _check_formats(manifest: Manifest, staged: Path) -> None:
+    """Refuse what a newer version wrote before anything of it is in place. Raises ``Rejected``,
+    ``CorruptState``."""
+    for name, (version, known) in formats(staged).items():
+        if version > known:
+            raise Rejected(
+                f"{name} in the backup is in format {version}, and this version reads {known} at most: "
+                f"a newer one has made it ({manifest.software}); restore it with that"
+            )
+
+
 async def _checked(
-    log_dir: Path, data_dir: Path, identity: Identity
+    log_dir: Path, data_dir: Path, identity: Identity | None
 ) -> tuple[Report | None, list[EpochReport]]:
-    """Both logs as a stranger sees them. Raises ``Rejected``."""
+    """Both logs as a stranger sees them; without an identity, by the keys that they name. Raises
+    ``Rejected``."""
     decisions, epochs = await _check_log(log_dir, identity)
     await _check_log(data_dir / PUBLICATIONS, identity)
     return decisions, epochs
 
 
-async def _check_log(directory: Path, identity: Identity) -> tuple[Report | None, list[EpochReport]]:
+async def _check_log(directory: Path, identity: Identity | None) -> tuple[Report | None, list[EpochReport]]:
     source = FolderSource(directory)
     try:
         note = await source.read(CHECKPOINT, NOTE_BYTES_MAX)
     except NotFound:
         return None, []
-    keys = [one.verifier for one in identity.log_signers(Checkpoint.of_note(note).origin)]
+    origin = Checkpoint.of_note(note).origin
+    if identity is not None:
+        keys = [one.verifier for one in identity.log_signers(origin)]
+    else:
+        listed = (await source.read(VKEY, NOTE_BYTES_MAX)).decode("ascii", "replace")
+        keys = [Verifier.from_vkey(line) for line in listed.split()]
     report = await verify_log(source, keys)
     epochs: list[EpochReport] = []
     if report.ok and report.checkpoint is not None:

@@ -48,7 +48,7 @@ from node.peers.rules.admission import ADMISSION_REASONS
 from node.peers.rules.values import PEER_TIERS
 from node.pipeline.understanding.route import Floors, Router
 from node.store.backup.restoring import STAGING
-from node.store.lock import DataLock
+from node.store.lock import DataLock, identity_held
 from node.store.sqlite import SqliteStore
 from node.store.state import StateStore
 
@@ -94,7 +94,7 @@ class Ground:
 
 
 async def open_ground(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Ground:
-    """Lock the data directory and open clock, identity, records, log, adapters and state."""
+    """Lock the data directory and the identity, and open clock, records, log, adapters and state."""
     data_dir = Path(settings.data_dir)
     await asyncio.to_thread(own_directory, data_dir, 0o700 | _reach(settings.export_mode))
     stack.enter_context(DataLock.acquire(data_dir))
@@ -106,6 +106,7 @@ async def open_ground(settings: Settings, wall: Clock, stack: AsyncExitStack) ->
     await ask_all(asks)  # before anything is signed
     clock.look()
     identity = await asyncio.to_thread(Identity.load_or_create, data_dir / "keys", clock.now())
+    stack.enter_context(identity_held(identity.root))
     store = await SqliteStore.open(
         data_dir / "blocks.sqlite", own_issuer=identity.root, keyword_key=keyword_key
     )

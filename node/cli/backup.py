@@ -7,13 +7,16 @@ import getpass
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from node.cli.desk import Do, desk
 from node.cli.files import read_from, write_to
 from node.cli.terminal import Progress, complain, size, tell
 from node.core.errors import BadInput
 from node.core.settings import Settings
+
+if TYPE_CHECKING:
+    from node.app.restore import Restored
 
 _PASSPHRASE_BYTES_MAX = 1_024
 _PASSPHRASE_CHARS_MIN = 8
@@ -123,10 +126,17 @@ def restore(args: argparse.Namespace, settings: Settings) -> int:
             keys,
             SystemClock().now(),
             replace=args.replace,
+            is_new=args.new_identity,
             show=lambda read, _: progress.show(read, size(read)),
         )
     finally:
         progress.end()
+    tell(args, asdict(done), _restored(done, folder.root, settings))
+    return 0
+
+
+def _restored(done: Restored, before: str, settings: Settings) -> list[str]:
+    """What is told; ``before``: whose backup it was."""
     lines = [
         f"restored {done.backup} (of {done.time}) into {settings.data_dir} and {settings.governance_dir}: "
         f"{size(done.bytes)}",
@@ -134,6 +144,18 @@ def restore(args: argparse.Namespace, settings: Settings) -> int:
         f"  {done.erased} records that were erased since were looked for and are not in it",
     ]
     lines += [f"  what was there is in {aside}; delete it when you need it no more" for aside in done.aside]
+    if done.former:
+        return [
+            *lines,
+            f"  this is a new node, {done.root}: it signs a log of its own from its first entry on, and "
+            "peers that trust the one before do not trust it yet",
+            f"  the log of {before} is in {done.former}; it can be verified, and never goes on",
+            "  private answers cannot be opened without the keys of the node before, and are given up",
+        ]
+    lines.append(
+        f"  it is {done.root} again: the node that the backup is of must not run any more, on no machine, "
+        "for two with the same keys sign one log with two histories, for which peers drop both"
+    )
     if done.signed > done.entries:
         lines.append(
             f"  the keys know of a checkpoint of {done.signed} entries: before the start type "
@@ -144,8 +166,7 @@ def restore(args: argparse.Namespace, settings: Settings) -> int:
             "  the next start signs nothing before a witness or peer has shown what it holds of the logs; "
             "where there is none, or it holds more: neuroswarm log recover --new-epoch"
         )
-    tell(args, asdict(done), lines)
-    return 0
+    return lines
 
 
 # --- passphrases ----------------------------------------------------------------------------------

@@ -403,7 +403,7 @@ def recover(args: argparse.Namespace, settings: Settings) -> int:
     from node.core.clock import SystemClock
     from node.core.identity import Identity
     from node.core.record import DECISIONS
-    from node.store.lock import DataLock
+    from node.store.lock import DataLock, identity_held
 
     directory, keys = Path(settings.governance_dir), Path(settings.data_dir) / "keys"
     if not keys.is_dir():  # the log's folder may be lost: the keys know what was signed
@@ -411,16 +411,17 @@ def recover(args: argparse.Namespace, settings: Settings) -> int:
     clock = SystemClock()
     with DataLock.acquire(Path(settings.data_dir)):
         identity = Identity.load_or_create(keys, clock.now())
-        begun = asyncio.run(
-            start_new_epoch(
-                directory,
-                identity.decisions_origin,
-                identity.log_signers,
-                clock,
-                keys=keys,
-                policy=f"neuroswarm-{__version__}",
+        with identity_held(identity.root):
+            begun = asyncio.run(
+                start_new_epoch(
+                    directory,
+                    identity.decisions_origin,
+                    identity.log_signers,
+                    clock,
+                    keys=keys,
+                    policy=f"neuroswarm-{__version__}",
+                )
             )
-        )
         let_go(Path(settings.data_dir), DECISIONS)
     previous = begun.previous
     lost = max(0, previous.size - begun.kept_size)

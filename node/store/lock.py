@@ -1,14 +1,20 @@
-"""One node per data directory: an exclusive lock on ``<data_dir>/lock``, held by the kernel for this process.
+"""One node per data directory, and per identity on a machine: locks that the kernel holds for this process.
 
-The lock dies with the process, so a crash leaves nothing to clean up. The file stays: removing it would let
-two processes lock two files of one name. The process id in it is for the error message only.
+They die with the process, so a crash leaves nothing to clean up. ``<data_dir>/lock`` stays: removing it would
+let two processes lock two files of one name. The process id in it is for the error message only. An identity
+is held by the name of a socket that is no file (Linux, unix(7): abstract), which a copy of the directory
+cannot have too; another machine, or a container with a network of its own, is not seen by that.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
+import socket
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from node.core.errors import Misconfigured
@@ -60,3 +66,24 @@ class DataLock:
 
     def __exit__(self, *_: object) -> None:
         self.release()
+
+
+@contextlib.contextmanager
+def identity_held(root: str) -> Iterator[None]:
+    """Be the only node of the root key ``root`` (did:key) on this machine. Raises ``Misconfigured`` where a
+    copy of this node runs; elsewhere than on Linux nothing is held."""
+    if sys.platform != "linux":
+        yield
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as held:
+        try:
+            held.bind(f"\0neuroswarm/{root}")
+        except OSError as exc:
+            if exc.errno != errno.EADDRINUSE:
+                yield  # a system that forbids such names
+                return
+            raise Misconfigured(
+                f"a copy of this node runs on this machine with the same keys ({root}): both would sign one "
+                "log with two histories, for which peers drop it; stop the other one"
+            ) from exc
+        yield

@@ -33,6 +33,7 @@ WIPE = "wipe"
 """Note: the file is still to be written anew, for what was freed in it once was not overwritten."""
 
 PAGE_BYTES = 16_384
+FORMAT = 3
 """Five records of 3 KB fill a page of 16 KiB: 67 MB for 20,000 of them against 83 MB with pages of 4 or 8
 KiB, batched puts a quarter faster, single ones 5 % slower (measured)."""
 
@@ -316,7 +317,7 @@ def schema(keys: RecordKeys, keyword_key: KeywordKey | None) -> Schema:
     return Schema(
         name="block store",
         application_id=int.from_bytes(b"NSw1", "big"),
-        version=3,
+        version=FORMAT,
         statements=_STATEMENTS + ";".join((*_SINCE_2, *_SINCE_3)),
         synchronous="FULL",
         page_bytes=PAGE_BYTES,

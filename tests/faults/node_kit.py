@@ -249,11 +249,12 @@ async def typed(
     given: bytes = b"",
     is_killed: bool = False,
     cwd: Path = ROOT,
+    python: str = sys.executable,
 ) -> Done:
     """One command in a process of its own; killed, where it is wanted, once it has taken what it is given."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", *module, *words), cwd=cwd, env=environ, stdin=pipe, stdout=pipe, stderr=pipe
+        *(python, "-m", *module, *words), cwd=cwd, env=environ, stdin=pipe, stdout=pipe, stderr=pipe
     )
     if is_killed:
         assert process.stdin is not None
@@ -273,15 +274,22 @@ class Child:
         self.process = process
         self.folder = folder
         self.url = ""
+        self.patience_s = PATIENCE_S
 
     @classmethod
     async def spawn(
-        cls, folder: Path, *, settings: dict[str, str] | None = None, command: Sequence[str] = ("-m", "node")
+        cls,
+        folder: Path,
+        *,
+        settings: dict[str, str] | None = None,
+        command: Sequence[str] = ("-m", "node"),
+        cwd: Path = ROOT,
+        python: str = sys.executable,
     ) -> Child:
         own = {"NEUROSWARM_INDEX_FILE": str(folder / "none.json"), "NEUROSWARM_EMBED__ENGINE": "none"}
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, *command, "serve", "--port", "0"),
-            cwd=ROOT,
+            *(python, *command, "serve", "--port", "0"),
+            cwd=cwd,
             env={**environ_of(folder), **own, **(settings or {})},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -312,7 +320,7 @@ class Child:
     async def end(self, how: signal.Signals = signal.SIGTERM) -> int:
         if self.process.returncode is None:
             self.process.send_signal(how)
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(self.patience_s):
             await self.process.communicate()
         assert self.process.returncode is not None
         return self.process.returncode
@@ -320,14 +328,22 @@ class Child:
 
 @asynccontextmanager
 async def child(
-    folder: Path, *, command: Sequence[str] = ("-m", "node"), **settings: str
+    folder: Path,
+    *,
+    command: Sequence[str] = ("-m", "node"),
+    cwd: Path = ROOT,
+    python: str = sys.executable,
+    patience_s: float = PATIENCE_S,
+    **settings: str,
 ) -> AsyncIterator[tuple[Child, Client]]:
-    """A listening node in a process of its own, ended at the end whatever happened."""
-    one = await Child.spawn(folder, settings=settings, command=command)
+    """A listening node in a process of its own, ended at the end whatever happened. ``cwd`` and ``python``:
+    of another version of the program, whose tree ``PYTHONPATH`` in the settings names."""
+    one = await Child.spawn(folder, settings=settings, command=command, cwd=cwd, python=python)
+    one.patience_s = patience_s
     try:
         await one.listen()
         async with aiohttp.ClientSession(trust_env=False) as http:
-            yield one, Client(one.url, http, folder)
+            yield one, Client(one.url, http, folder, patience_s=patience_s)
     finally:
         if one.process.returncode is None:
             one.process.kill()

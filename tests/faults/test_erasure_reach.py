@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 from pathlib import Path
@@ -12,7 +13,9 @@ import pytest
 from node.app.operator import opened
 from node.core.ipld.cid import Cid
 from node.core.settings import load
+from tests.engines import JsIpfs
 from tests.faults.node_kit import Client, environ_of, eventually, start, typed
+from tests.journeys.test_daemon import daemon_at
 from tests.simulators.kubo import KuboStandIn
 
 pytestmark = pytest.mark.slow
@@ -32,6 +35,17 @@ async def erased(
     return report, {one["place"]: (one["state"], one["why"]) for one in report["places"]}
 
 
+def flags_of(folder: Path, more: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a command beside a node in this folder."""
+    return {
+        "data_dir": str(folder / "data"),
+        "governance_dir": str(folder / "governance_logs"),
+        "embed": {"engine": "none"},
+        "models": {"ollama_url": ""},
+        **more,
+    }
+
+
 async def mirrored(node: Client) -> None:
     said = "all public blocks are mirrored"
     await eventually(lambda: node.check("ipfs:daemon"), lambda check: said in check["output"])
@@ -49,6 +63,73 @@ async def test_the_operators_own_daemon_deletes_the_block(tmp_path: Path) -> Non
         assert cid not in daemon.pinned()
 
 
+async def test_no_block_of_the_daemon_says_it_any_more(tmp_path: Path) -> None:
+    """Neither the record's own nor one of the head, its index or a log: question and answer are in none."""
+    async with KuboStandIn() as daemon, start(tmp_path, ipfs={"kubo_url": daemon.url}, **SHARING) as node:
+        cid = await node.store(QUESTION, SECRET, scope="public")
+        await node.store("Who waters the plants?", "The neighbour.", scope="public")
+        await mirrored(node)
+        await eventually(lambda: node.check("ipns"), lambda check: check.get("status") == "pass")
+        assert [data for data in daemon.blocks.values() if SECRET.encode() in data]
+        await erased(tmp_path, cid)
+        left = [
+            data for data in daemon.blocks.values() if SECRET.encode() in data or QUESTION.encode() in data
+        ]
+        assert left == []
+
+
+@pytest.mark.engine("js_ipfs")
+@pytest.mark.timeout(500)
+async def test_a_real_daemon_deletes_the_block_at_once_or_when_it_is_back(
+    tmp_path: Path, js_ipfs: JsIpfs
+) -> None:
+    settings = {"ipfs": {"kubo_url": js_ipfs.url, "timeout_s": 5.0}, **SHARING}
+    async with start(tmp_path, **settings) as node:
+        cids = [
+            Cid.parse(await node.store(question, answer, scope="public"))
+            for question, answer in ((QUESTION, SECRET), ("Who waters the plants?", "The neighbour."))
+        ]
+        await mirrored(node)
+        async with daemon_at(js_ipfs.url) as daemon:
+            for cid in cids:
+                assert await daemon.blocks.has(cid)
+            _, places = await erased(tmp_path, str(cids[0]))
+            assert places["the IPFS daemon"][0] == "reached"
+            assert not await daemon.blocks.has(cids[0])
+            assert not await daemon.client.pinned([cids[0]])
+        await asyncio.to_thread(js_ipfs.kill)
+        _, places = await erased(tmp_path, str(cids[1]))
+        assert places["the IPFS daemon"][0] == "not reached"
+        await asyncio.to_thread(js_ipfs.restart)
+        assert node.node is not None
+        async with daemon_at(js_ipfs.url) as daemon:
+            assert await daemon.blocks.has(cids[1])
+    async with opened(load({}, flags=flags_of(tmp_path, settings))) as desk:
+        await desk.reach.tick()
+    async with daemon_at(js_ipfs.url) as daemon:
+        assert not await daemon.blocks.has(cids[1])
+
+
+async def test_a_cache_in_front_keeps_a_block_no_longer_than_was_promised(tmp_path: Path) -> None:
+    """What it is told with the block, and what it hears when it asks again: no 304 by the name alone."""
+    async with start(tmp_path, erasure={"within_s": 600}, **SHARING) as node:
+        cid = await node.store(QUESTION, SECRET, scope="public")
+        for form in ("raw", "car"):
+            path = f"/ipfs/{cid}?format={form}"
+            status, body, headers = await node.raw(path)
+            assert (status, SECRET.encode() in body) == (200, True)
+            assert headers["Cache-Control"] == "public, max-age=600, must-revalidate"
+        status, body, _ = await node.raw(path, headers={"If-None-Match": headers["Etag"]})
+        assert (status, body) == (304, b"")
+        _, places = await erased(tmp_path, cid, NEUROSWARM_ERASURE__WITHIN_S="600")
+        assert places["caches before the gateway"] == ("later", "they keep a block for 600 s at most")
+        for more in ({}, {"headers": {"If-None-Match": headers["Etag"]}}):
+            status, body, after = await node.raw(path, **more)
+            assert status == 404
+            assert after["Cache-Control"] == "no-store"
+            assert SECRET.encode() not in body
+
+
 async def test_a_daemon_that_is_away_is_named_and_told_when_it_is_back(tmp_path: Path) -> None:
     async with KuboStandIn() as daemon:
         settings = {"ipfs": {"kubo_url": daemon.url, "timeout_s": 1.0}, **SHARING}
@@ -62,14 +143,7 @@ async def test_a_daemon_that_is_away_is_named_and_told_when_it_is_back(tmp_path:
             assert "told again until it hears" in why
             assert daemon.holds(cid)
             daemon.faults.clear()
-        flags = {
-            "data_dir": str(tmp_path / "data"),
-            "governance_dir": str(tmp_path / "governance_logs"),
-            "embed": {"engine": "none"},
-            "models": {"ollama_url": ""},
-            **settings,
-        }
-        async with opened(load({}, flags=flags)) as desk:
+        async with opened(load({}, flags=flags_of(tmp_path, settings))) as desk:
             await desk.reach.tick()
         assert not daemon.holds(cid)
 

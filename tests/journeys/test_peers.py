@@ -99,7 +99,7 @@ async def peer(folder: Path, **settings: str) -> AsyncIterator[Peer]:
         "LOG__PUBLISH_EVERY_S": "0.05",
         **settings,
     }
-    named = {f"NEUROSWARM_{name}": value for name, value in own.items()}
+    named: dict[str, Any] = {f"NEUROSWARM_{name}": value for name, value in own.items()}
     async with child(folder, **named) as (process, client):
         yield Peer(process, client)
 

@@ -17,12 +17,13 @@ import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from node.core.errors import BadInput, CorruptState, Misconfigured, NotFound, Unavailable
 from node.core.files import DISK, FILE_MODE, own_directory, translated
-from node.store.backup.manifest import FORMAT, ID, MANIFEST_BYTES_MAX, Kept, Manifest
+from node.store.backup.manifest import FORMAT, ID, MANIFEST_BYTES_MAX, Kept, Manifest, other_format
 from node.store.backup.parts import PART_BYTES, Parts
 
 MARKER = "neuroswarm-backup"
@@ -67,7 +68,7 @@ class BackupFolder:
         except OSError as exc:
             raise Unavailable(f"the backup folder {path} cannot be read: {exc.strerror}") from exc
         if lines[0] != FORMAT or len(lines) < 2:
-            raise BadInput(f"{path} was written by another version of this program", field="folder")
+            raise BadInput(f"{path}: {other_format(lines[0])}", field="folder")
         return cls(path, lines[1])
 
     @contextmanager
@@ -162,8 +163,7 @@ class BackupFolder:
             descriptor = DISK.create(target)
             try:
                 at = 0
-                for name in kept.parts:
-                    data = self.parts.get(name)
+                for data in self._parts_of(kept):
                     DISK.write(descriptor, data, at)
                     at += len(data)
                 DISK.sync(descriptor)
@@ -174,9 +174,23 @@ class BackupFolder:
 
     def check(self, manifest: Manifest) -> None:
         """Read every part of a backup. Raises ``NotFound``, ``CorruptState``."""
+        seen: set[str] = set()
         with translated(f"the backup folder {self.path} cannot be read"):
-            for name in manifest.parts():
-                self.parts.get(name)
+            for kept in manifest.files:
+                new = [name for name in kept.parts if name not in seen]
+                for _ in self._parts_of(replace(kept, parts=tuple(new))):
+                    pass
+                seen.update(new)
+
+    def _parts_of(self, kept: Kept) -> Iterator[bytes]:
+        """Raises ``NotFound``, ``CorruptState``, which name the file of the backup."""
+        for name in kept.parts:
+            try:
+                yield self.parts.get(name)
+            except NotFound as exc:
+                raise NotFound(f"{kept.path} is not whole in the backup: {exc}") from exc
+            except CorruptState as exc:
+                raise CorruptState(f"{kept.path} is not whole in the backup: {exc}") from exc
 
     # --- what was erased --------------------------------------------------------------------------
 

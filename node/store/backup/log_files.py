@@ -21,6 +21,8 @@ from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint
 
 JOURNAL = "journal"
 _LEFT_OUT = frozenset({CHECKPOINT, JOURNAL})
+ASIDE = "before-restore"
+"""How the folders begin into which a restore moves what was there: no part of the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ def log_files(directory: Path, *, with_journal: bool) -> LogFiles | None:
     tiles: set[Tile] = set()
     for path in _below(directory):
         top = path.split("/", 1)[0]
+        if top.startswith(ASIDE):
+            continue
         if top == "tile":
             tile = _tile(path)
             if tile is None or not _is_needed(tile, size):

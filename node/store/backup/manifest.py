@@ -91,8 +91,8 @@ class Manifest:
             raise CorruptState(f"the list of the backup {name} is damaged")
         try:
             said = orjson.loads(body)
-            if said.pop("format") != FORMAT:
-                raise CorruptState(f"the backup {name} was made by another version of this program")
+            if (form := said.pop("format")) != FORMAT:
+                raise CorruptState(f"the backup {name}: {other_format(form)}")
             files = tuple(map(_kept, said.pop("files")))
             found = cls(files=files, **said)
         except (orjson.JSONDecodeError, TypeError, KeyError, ValueError, AttributeError) as exc:
@@ -104,6 +104,14 @@ class Manifest:
         if len({one.path for one in files}) != len(files):
             raise CorruptState(f"the list of the backup {name} names a file twice")
         return found
+
+
+def other_format(said: object) -> str:
+    """What is told of a backup in another format than ours."""
+    return (
+        f"it is in the format {str(said)[:64]!r}, and this version reads {FORMAT}; restore it with the "
+        "version that made it, or a newer one"
+    )
 
 
 def _kept(row: Any) -> Kept:

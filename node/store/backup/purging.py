@@ -14,7 +14,7 @@ from node.core.errors import Unavailable
 from node.core.files import translated
 from node.store.backup.folder import BackupFolder
 from node.store.backup.manifest import DATA, Manifest
-from node.store.backup.strike import FILES, strike
+from node.store.backup.strike import FILES, NEVER, strike
 
 
 def is_pending(folder: BackupFolder) -> bool:
@@ -37,6 +37,9 @@ def purge(folder: BackupFolder, stop: threading.Event) -> int:
 
 
 def _struck(folder: BackupFolder, manifest: Manifest, gone: list[str], stop: threading.Event) -> Manifest:
+    if any(one.path.startswith(f"{DATA}/{NEVER}") for one in manifest.files):
+        left = tuple(one for one in manifest.files if not one.path.startswith(f"{DATA}/{NEVER}"))
+        manifest = replace(manifest, files=left)
     for name in FILES:
         kept = manifest.file(f"{DATA}/{name}")
         if kept is None:

@@ -15,10 +15,11 @@ from pathlib import Path
 from node.core.errors import BadInput
 from node.core.files import DISK, own_directory, translated
 from node.store.backup.folder import ERASED, BackupFolder, add_erased, read_erased
+from node.store.backup.log_files import ASIDE
 from node.store.backup.manifest import DATA, Manifest
 from node.store.backup.snapshot import check
-from node.store.backup.strike import FILES, strike
-from node.store.backup.writing import ASIDE
+from node.store.backup.strike import FILES, NEVER, strike
+from node.store.backup.writing import PUBLICATIONS
 
 STAGING = ".restoring"
 """In both directories, for as long as they are not restored whole."""
@@ -26,6 +27,9 @@ _README = "README.md"
 """Which the log's folder of a checkout has."""
 STAYS = frozenset({"lock", "keys", STAGING})
 """Of a data directory that is replaced: the keys go on being used."""
+
+_SIGNED_FOR_ONE = frozenset({PUBLICATIONS, "publications.json", "witness", "anchors", "backups.json"})
+"""Of a data directory: what speaks of the logs and backups of one identity."""
 
 
 def check_free(directory: Path, *, replace: bool) -> None:
@@ -47,9 +51,10 @@ def stage(
     data_dir: Path,
     log_dir: Path,
     show: Callable[[int, int], None],
+    look: Callable[[Path], None],
 ) -> list[str]:
-    """Steps 1 and 2; the CIDs that were looked for. Raises ``CorruptState``, ``NotFound``,
-    ``Unavailable``."""
+    """Steps 1 and 2; the CIDs that were looked for. ``look`` is called between them with the folder of the
+    data, and may refuse it. Raises ``CorruptState``, ``NotFound``, ``Rejected``, ``Unavailable``."""
     gone = list(dict.fromkeys([*folder.erased(), *read_erased(data_dir / ERASED)]))
     for directory in (data_dir, log_dir):
         own_directory(directory)
@@ -59,17 +64,35 @@ def stage(
     done = 0
     for kept in manifest.files:
         whose, _, path = kept.path.partition("/")
+        if whose == DATA and path.startswith(NEVER):
+            continue
         folder.take(kept, (data_dir if whose == DATA else log_dir) / STAGING / path)
         done += kept.size
         show(done, manifest.size)
     staged = data_dir / STAGING
+    look(staged)
     for name in FILES:
         if (staged / name).exists():
-            check(staged / name)
+            if name.endswith(".sqlite"):
+                check(staged / name)
             strike(staged / name, gone)
     (staged / ERASED).unlink(missing_ok=True)
     add_erased(staged / ERASED, gone)
     return gone
+
+
+def begin_anew(data_dir: Path, log_dir: Path, name: str) -> str:
+    """Between steps 3 and 4, for a new identity: put what was signed by the one before into folders of their
+    own beside what is restored; their name. Raises ``Unavailable``."""
+    former = f"{ASIDE}-{name}-former"
+    for staged, wanted in ((log_dir / STAGING, None), (data_dir / STAGING, _SIGNED_FOR_ONE)):
+        with translated(f"{staged} cannot be written"):
+            found = [path for path in staged.iterdir() if wanted is None or path.name in wanted]
+            DISK.make_directory(staged / former)
+            for path in found:
+                DISK.rename(path, staged / former / path.name)
+            DISK.sync_directory(staged)
+    return former
 
 
 def put_in_place(data_dir: Path, log_dir: Path, name: str) -> list[Path]:

@@ -13,7 +13,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from node.core.errors import CorruptState, Unavailable
@@ -106,3 +106,12 @@ def check(path: Path) -> None:
         found = str(exc)
     if found != "ok":
         raise CorruptState(f"{path.name} is damaged ({str(found)[:200]}); see neuroswarm doctor")
+
+
+def format_of(path: Path) -> int:
+    """The ``user_version`` of a file that nobody writes. Raises ``CorruptState``."""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as found:
+            return int(found.execute("PRAGMA user_version").fetchone()[0])
+    except sqlite3.DatabaseError as exc:
+        raise CorruptState(f"{path.name} is damaged: {exc}") from exc

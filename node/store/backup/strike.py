@@ -1,6 +1,7 @@
 """Takes erased records out of a data directory that no node uses: one that is being restored, or the files of
 an older backup. It leaves no tombstone; the row of such a record stays as withdrawn, so that the record is
-not let in again. Blocking; raises ``CorruptState``, ``Unavailable``.
+not let in again. Blocking; raises ``CorruptState``, ``Unavailable``, and ``Rejected`` for an index file that
+is none.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from pathlib import Path
 from node.core.errors import CorruptState, Rejected, Unavailable
 from node.core.ipld.cid import Cid
 from node.store import hit_labels, record_reads, record_writes, refuted_answers
+from node.store.backup.index_entries import take_out
+from node.store.salvage.files import DAMAGED
 
 _REASON = "erased"
 
@@ -37,18 +40,29 @@ def _labels(connection: sqlite3.Connection, cids: Sequence[Cid]) -> None:
     hit_labels.forget(connection, list(map(str, cids)))
 
 
-FILES: Mapping[str, Callable[[sqlite3.Connection, Sequence[Cid]], None]] = {
+def _held(connection: sqlite3.Connection, cids: Sequence[Cid]) -> None:
+    connection.executemany("DELETE FROM held WHERE multihash = ?", [(cid.multihash,) for cid in cids])
+
+
+_TABLES: Mapping[str, Callable[[sqlite3.Connection, Sequence[Cid]], None]] = {
     "blocks.sqlite": _records,
     "foreign.sqlite": _imported,
     "refuted.sqlite": _refuted,
     "labels.sqlite": _labels,
+    "peers.sqlite": _held,
 }
+FILES = (*_TABLES, "knowledge-index.kept.json")
 """What holds something of a record that was erased."""
+NEVER = f"{DAMAGED}/"
+"""Copies of files that were damaged hold what they held, and nothing can be taken out of them: below this
+folder of a data directory nothing is backed up or restored."""
 
 
 def strike(path: Path, cids: Sequence[str]) -> bool:
     """Take these records out of one of ``FILES``; whether the file was changed. Lines that are no CID are
     passed over. What was deleted is overwritten, and nothing waits beside the file."""
+    if path.name not in _TABLES:
+        return take_out(path, frozenset(cids))
     named = [cid for text in cids if (cid := _cid(text)) is not None]
     try:
         connection = sqlite3.connect(path, isolation_level=None)
@@ -58,7 +72,7 @@ def strike(path: Path, cids: Sequence[str]) -> bool:
             connection.execute("PRAGMA foreign_keys = ON")
             before = connection.total_changes
             connection.execute("BEGIN IMMEDIATE")
-            FILES[path.name](connection, named)
+            _TABLES[path.name](connection, named)
             connection.execute("COMMIT")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             return connection.total_changes != before

@@ -16,21 +16,21 @@ from pathlib import Path
 from node.core.errors import Misconfigured, NotFound, Rejected, Unavailable
 from node.core.files import DISK, translated
 from node.store.backup.folder import BackupFolder
-from node.store.backup.log_files import log_files
+from node.store.backup.log_files import ASIDE, log_files
 from node.store.backup.manifest import DATA, LOG, Kept, Manifest
 from node.store.backup.snapshot import at_one_moment, copy
+from node.store.backup.strike import NEVER
 
 PUBLICATIONS = "publications"
 LEFT_OUT = frozenset(
     {
         *("keys", "index", "models", "lock", "node.sock", "knowledge-index.json"),
         *("head.json", "log_blocks.json", "publications_blocks.json", "publications.index", PUBLICATIONS),
+        NEVER.rstrip("/"),
     }
 )
 """Of a data directory, besides what is hidden. ``publications`` is copied as a log."""
 NOT_COPIED = frozenset({"head_blocks.sqlite", "log_blocks.sqlite"})
-ASIDE = "before-restore"
-"""How the folders begin into which a restore moves what was there."""
 _PLAIN_BYTES_MAX = 256 * 2**20
 _LOG_TRIES = 5
 

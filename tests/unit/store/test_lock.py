@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from node.core.errors import Misconfigured
-from node.store.lock import DataLock
+from node.store.lock import DataLock, identity_held
 
 HOLD = """
 import sys
 from pathlib import Path
-from node.store.lock import DataLock
+from node.store.lock import DataLock, identity_held
 DataLock.acquire(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()
@@ -54,3 +54,14 @@ def test_an_unusable_directory_is_named(tmp_path: Path) -> None:
         with pytest.raises(Misconfigured, match="cannot be used"):
             DataLock.acquire(path)
     assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="an identity is held on Linux alone")
+def test_an_identity_is_held_by_one_node_of_a_machine() -> None:
+    with identity_held("did:key:one"):
+        with identity_held("did:key:another"):
+            pass
+        with pytest.raises(Misconfigured, match=r"same keys \(did:key:one\)"), identity_held("did:key:one"):
+            pass
+    with identity_held("did:key:one"):
+        pass
