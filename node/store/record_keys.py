@@ -71,6 +71,8 @@ class RecordKeys:
         self._taken: list[int] = []
         self.name = b""
         self.was_empty = False
+        self.trouble = ""
+        """Why the disk took no new key when it was last asked to, empty where it did."""
 
     @classmethod
     def open(cls, path: Path) -> RecordKeys:
@@ -117,6 +119,7 @@ class RecordKeys:
             try:
                 self._begin()
             except OSError as exc:
+                self.trouble = exc.strerror or str(exc)
                 raise self._unavailable(exc) from exc
 
     def seal(self, what: bytes, multihash: bytes, data: bytes) -> tuple[int, bytes]:
@@ -193,6 +196,12 @@ class RecordKeys:
         self._free += self._taken[taken:]
         del self._taken[taken:]
 
+    def try_again(self) -> None:
+        """Where the disk took no new keys, have it take some. Raises ``Unavailable``."""
+        if self.trouble and not self._ahead:
+            self.begin()
+            self._make_ahead()
+
     def settle(self) -> None:
         """What was handed out is named for good."""
         self._taken.clear()
@@ -267,7 +276,9 @@ class RecordKeys:
             DISK.sync(self._fd)
         except OSError as exc:
             self._free += slots
+            self.trouble = exc.strerror or str(exc)
             raise self._unavailable(exc) from exc
+        self.trouble = ""
         made += enumerate(tail, self._count)
         self._count += len(tail)
         self._ahead = made[::-1]

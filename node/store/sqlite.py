@@ -397,6 +397,11 @@ class SqliteStore:
         """The same with the multihashes of records and blocks."""
         self.duty.touches.on_blocks = hear
 
+    async def try_keys(self) -> None:
+        """Have new record keys written, where the disk refused some. Raises ``Unavailable``."""
+        if self.duty.keys.trouble:
+            await self.file.write(lambda _: self.duty.keys.try_again())
+
     def changes(self) -> int:
         """How many such commits were told of: while it stays the same, what was read since still stands."""
         return self.duty.touches.told
