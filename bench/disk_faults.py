@@ -17,7 +17,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import errno
+import itertools
 import logging
+import random
 import re
 import shutil
 import signal
@@ -42,8 +44,11 @@ from tests.faults.io_kit import (
     faults,
 )
 from tests.faults.io_world import (
+    PATIENCE_S,
     Work,
     backup_problems,
+    command_once,
+    known_missing,
     log_problems,
     make_world,
     says,
@@ -52,8 +57,9 @@ from tests.faults.io_world import (
 )
 from tests.faults.node_kit import Child, Client, child, start
 
-TOLD_S = 5.0
-BACK_S = 20.0
+TOLD_S = 15.0
+BACK_S = 40.0
+COMMANDS = ("restore", "doctor --fix")
 CHILD = ("-m", "tests.faults.io_child")
 FILES: dict[str, tuple[str, ...]] = {
     "blocks.sqlite": ("data/blocks.sqlite*",),
@@ -126,6 +132,7 @@ async def run_one(folder: Path, kind: str, fault: Fault, disk: Faults, verbose: 
     row, work = Row(), Work(folder)
     row.work = work
     async with child(folder, command=CHILD, **settings_of(folder), **disk.environ()) as (process, node):
+        node.patience_s = PATIENCE_S
         reader = asyncio.create_task(_stderr(process))
         before = await standing(node)
         await work.round(node)
@@ -196,11 +203,63 @@ async def _restarted(folder: Path, row: Row) -> None:
     row.wrong += await asyncio.to_thread(backup_problems, folder)
 
 
-async def campaign(kinds: list[str], chosen: list[Fault], verbose: bool) -> int:
+async def command_row(folder: Path, what: str, fault: Fault, first: int, disk: Faults) -> list[str]:
+    """A command that puts files in place, cut off by the disk from its ``first`` such call on, and run
+    again."""
+    words = ["restore", str(folder / "by-hand"), "--replace"]
+    if what == "doctor --fix":
+        words = ["doctor", "--fix", "--from", str(folder / "by-hand")]
+        _harm(folder / "data" / "blocks.sqlite")
+    for place in ("data", "governance_logs"):
+        disk.arm(f"{folder}/{place}*", fault.kinds, fault.error, how=fault.how & ~DROP, first=first)
+    done = await command_once(folder, disk, *words)
+    hits = disk.heal()
+    again = await command_once(folder, disk, *words)
+    bad = [] if done.returncode in (0, 1) else [f"exit status {done.returncode}"]
+    bad += [one.stderr.strip().splitlines()[-1] for one in (done, again) if "Traceback" in one.stderr]
+    if again.returncode != 0:
+        bad.append(f"again: exit status {again.returncode} {again.stdout[-200:]}")
+    try:
+        async with start(folder) as node:
+            bad += [f"boat {number} is gone" for number in await known_missing(node)]
+    except Exception as exc:  # noqa: BLE001 - a start that fails is a row of the table
+        bad.append(f"no start: {exc!r}")
+    bad += await log_problems(folder)
+    said = "done" if done.returncode == 0 else "refused"
+    return [f"`{what}`", f"{fault.name}, from call {first}", str(hits), said, "; ".join(bad) or "nothing"]
+
+
+def _harm(path: Path) -> None:
+    """Make the last page of a file no page any more."""
+    data = bytearray(path.read_bytes())
+    data[-16_384:-16_376] = b"\xee" * 8
+    path.write_bytes(data)
+
+
+async def commands(base: Path, n: int, seed: int) -> int:
+    """``n`` places to fail for each command and fault."""
+    bad, rng = 0, random.Random(seed)
+    print("| command | fault | calls | outcome | lost, wrong, tracebacks |")
+    print("| --- | --- | ---: | --- | --- |", flush=True)
+    with faults() as disk:
+        for what, fault in itertools.product(COMMANDS, (FAULTS[0], FAULTS[3], FAULTS[5], FAULTS[6])):
+            for _ in range(n):
+                copy = base / "copy"
+                shutil.copytree(base / "world", copy)
+                row = await command_row(copy, what, fault, int(1.5 ** rng.uniform(0, 13)), disk)
+                bad += row[-1] != "nothing"
+                print(f"| {' | '.join(row)} |", flush=True)
+                shutil.rmtree(copy)
+    return bad
+
+
+async def campaign(kinds: list[str], chosen: list[Fault], verbose: bool, n: int, seed: int) -> int:
     base = Path(tempfile.mkdtemp(prefix="neuroswarm-disk-"))
     bad = 0
     try:
         await make_world(base / "world")
+        if n:
+            return await commands(base, n, seed)
         print("| file | fault | calls | done | refused | health | recovers | lost, wrong, tracebacks |")
         print("| --- | --- | ---: | --- | --- | --- | --- | --- |", flush=True)
         with faults() as disk:
@@ -208,10 +267,14 @@ async def campaign(kinds: list[str], chosen: list[Fault], verbose: bool) -> int:
                 for fault in chosen:
                     copy = base / "copy"
                     shutil.copytree(base / "world", copy)
-                    row = await run_one(copy, kind, fault, disk, verbose)
+                    try:
+                        row = await run_one(copy, kind, fault, disk, verbose)
+                        shown, is_bad = row.shown(), row.is_bad
+                    except Exception as exc:  # noqa: BLE001 - a hang or a crash is a row of the table
+                        shown, is_bad = ["", "", "", "", "", f"broke off: {exc!r}"], True
                     disk.heal()
-                    bad += row.is_bad
-                    print(f"| {' | '.join([kind, fault.name, *row.shown()])} |", flush=True)
+                    bad += is_bad
+                    print(f"| {' | '.join([kind, fault.name, *shown])} |", flush=True)
                     shutil.rmtree(copy)
     finally:
         shutil.rmtree(base, ignore_errors=True)
@@ -223,12 +286,24 @@ def main() -> int:
     parser.add_argument("--file", action="append", choices=list(FILES), help="only these kinds of files")
     parser.add_argument("--fault", action="append", choices=[one.name for one in FAULTS])
     parser.add_argument("--verbose", action="store_true", help="show what the node says")
+    parser.add_argument(
+        "--commands",
+        type=int,
+        default=0,
+        metavar="N",
+        help="instead: restore and doctor --fix, N times a fault",
+    )
+    parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     if not compiler():
         sys.exit("bench.disk_faults: needs Linux and a C compiler named cc")
     logging.disable(logging.CRITICAL)
     chosen = [one for one in FAULTS if not args.fault or one.name in args.fault]
-    return 1 if asyncio.run(campaign(args.file or list(FILES), chosen, args.verbose)) else 0
+    return (
+        1
+        if asyncio.run(campaign(args.file or list(FILES), chosen, args.verbose, args.commands, args.seed))
+        else 0
+    )
 
 
 if __name__ == "__main__":

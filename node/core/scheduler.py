@@ -105,6 +105,8 @@ class Scheduler:
             except Exception as exc:  # the job runner: one failing job must not end the others
                 log.exception("job %s failed", name)
                 self._note(name, f"{type(exc).__name__} (see the program's log)")
+            except asyncio.CancelledError:  # the stop; the library would log it as an error
+                log.info("job %s was stopped", name)
             else:
                 self._failing.pop(name, None)
 

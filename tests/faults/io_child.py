@@ -1,5 +1,5 @@
 """The other process of the tests with a failing disk: a whole node whose jobs come every second, not every
-minute, and whose epochs end with their first bundle."""
+minute, and whose epochs end soon."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import node.app.node
 import node.audit.decisions.keeper
 import node.store.scan
 from node.__main__ import main
-from node.audit.tlog.tiles import WIDTH
 
 TICK_S = 1
+ENTRIES = 24
+"""Of an epoch, at least."""
 
 
 def hurry() -> None:
@@ -22,7 +23,7 @@ def hurry() -> None:
     node.app.node.FLUSH_USES_EVERY_S = TICK_S
     node.app.disk.TICK_S = TICK_S
     node.store.scan.EVERY_S = float(TICK_S)
-    node.audit.decisions.keeper.ends_for = lambda epoch, _: "bytes" if epoch.entries >= WIDTH else ""
+    node.audit.decisions.keeper.ends_for = lambda epoch, _: "bytes" if epoch.entries >= ENTRIES else ""
 
 
 if __name__ == "__main__":

@@ -14,14 +14,17 @@ from node.audit.decisions import epochs
 from node.cli.desk import _OverSocket
 from node.core.errors import NodeError
 from node.store.backup.folder import BackupFolder
-from tests.faults.node_kit import Client, eventually, start
+from tests.faults.io_kit import Faults
+from tests.faults.node_kit import Client, Done, environ_of, eventually, start, typed
 from tests.log_kit import verified
 
-KNOWN = 30
-HITS = 300
-"""Questions that fill a bundle of the log, so that its epoch can end."""
+KNOWN = 15
 REFUSED = (500, 503)
 PAUSE_S = 0.1
+PATIENCE_S = 60.0
+"""For a reply, on a busy machine."""
+_TURNING = "the next shard begins"
+"""What the log says of itself for a moment, on a sound disk too."""
 _number = itertools.count(1_000)
 
 
@@ -46,14 +49,12 @@ def settings_of(folder: Path, **more: str) -> dict[str, str]:
 
 
 async def make_world(folder: Path) -> None:
-    """A node that was stopped, with ``KNOWN`` answers (every fifth is private), its log long enough for an
-    epoch to end, and a backup made by hand."""
+    """A node that was stopped, with ``KNOWN`` answers (every fifth is private) and a backup made by hand."""
     (folder / "archive").mkdir(parents=True)
-    async with start(folder) as node:
+    async with start(folder, patience_s=PATIENCE_S) as node:
         for number in range(KNOWN):
             await node.store(question(number), answer(number), scope="shared" if number % 5 else "private")
-        sums = (node.post("/chat", {"query": f"What is {number}+1?"}) for number in range(HITS))
-        await asyncio.gather(*sums)
+    async with start(folder):  # what was still on its way is in the log now
         await asyncio.to_thread(backup, folder)
 
 
@@ -161,6 +162,17 @@ class Work:
         return wrong
 
 
+async def command_once(folder: Path, disk: Faults, *words: str) -> Done:
+    """A command of a node that is stopped, as the rules of the disk let it."""
+    return await typed({**environ_of(folder), **disk.environ()}, *words, "--json")
+
+
+async def known_missing(node: Client) -> list[int]:
+    """Which of the answers that were there from the beginning are not."""
+    found = [(number, await node.search(question(number))) for number in range(KNOWN)]
+    return [number for number, reply in found if reply["answer"] != answer(number)]
+
+
 async def says(node: Client, before: dict[str, str]) -> dict[str, str]:
     """The checks of ``/health`` that are worse than before, with what they say."""
     _, page = await node.get("/health")
@@ -169,7 +181,8 @@ async def says(node: Client, before: dict[str, str]) -> dict[str, str]:
     return {
         name: f"{one['status']}: {one.get('output') or ''}"
         for name, one in checks.items()
-        if order.index(one["status"]) > order.index(before.get(name, "pass"))
+        if one.get("output") != _TURNING
+        and order.index(one["status"]) > order.index(before.get(name, "pass"))
     }
 
 
@@ -199,9 +212,10 @@ def backup_problems(folder: Path) -> list[str]:
     found = list[str]()
     for place in (folder / "by-hand", folder / "scheduled"):
         try:
-            one = BackupFolder.at(place) if place.exists() else None
-            for name in [] if one is None else one.names():
-                one.check(one.read(name))
+            if place.exists():
+                one = BackupFolder.at(place)
+                for name in one.names():
+                    one.check(one.read(name))
         except NodeError as exc:
             found.append(str(exc))
     return found
