@@ -141,7 +141,10 @@ async def asked(under: Under) -> dict[str, Any]:
 async def test_a_store_that_cannot_be_read_is_told_and_read_again(under: Under) -> None:
     await under.work.round(under.node)
     under.arm(BLOCKS, READ | OPEN, errno.EIO)
-    assert "does not give back what is stored" in await under.told("ipfs:blocks", "fail")
+    check = await eventually(
+        lambda: under.node.check("ipfs:blocks"), lambda found: "does not give back" in found["output"]
+    )
+    assert check["status"] == "fail"
     await under.work.round(under.node)
     assert under.work.done["sum"] == 2
     under.disk.heal()
