@@ -309,7 +309,11 @@ class SqliteRecords(_View):
         named, duty = [cid.multihash for cid in cids], self._store.duty
 
         def job(connection: sqlite3.Connection) -> None:
-            duty.shredded |= writes.shred(connection, duty.keys, named)
+            try:
+                duty.shredded |= writes.shred(connection, duty.keys, named)
+            except Unavailable:
+                duty.shredded |= duty.keys.begun  # there is no way back: the erasure is ended later
+                raise
 
         await self._change(job)
 
