@@ -1,30 +1,36 @@
 """What lies on the disk, by kind, held to the budgets of the settings.
 
-Looked at every minute beside the road. From a share of a bound on ``/health`` warns. At the bound of records,
-index or state nothing new is stored (what is stored goes on answering); what happens at those of the log and
-of the archive is done by ``audit.decisions.keeper``, and told here. Nothing is deleted.
+Looked at every minute beside the road, with a small write to see whether the disk takes any: a quota that is
+reached, or a disk that went read-only, shows although nobody stores anything. From a share of a bound on
+``/health`` warns. At the bound of records, index or state nothing new is stored (what is stored goes on
+answering); what happens at those of the log and of the archive is done by ``audit.decisions.keeper``, and
+told here. Nothing is deleted.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from node.app.storage import Ground, Probe, fact
 from node.audit.decisions.keeper import EpochKeeper
-from node.core.files import translated
+from node.core.files import DISK, translated
 from node.core.metrics import Metrics
 from node.core.model import Check
 from node.core.scheduler import Scheduler
 from node.core.settings import Disk
 from node.store.remember import Rememberer
+from node.store.writer import SqliteFile
 
 TICK_S = 60
 LOG, RECORDS, INDEX, STATE, COLD = KINDS = ("log", "records", "index", "state", "cold")
+STORES_CHECK, WRITES_CHECK = "stores", "disk:writes"
+PROBE, PROBE_BYTES = ".probe", 4_096
+"""What is written to see whether a disk takes anything; backups leave hidden names out."""
 STORES = (RECORDS, INDEX, STATE)
 """At the bounds of these nothing new is stored."""
 
@@ -95,9 +101,12 @@ class DiskWatch:
         self._metrics = metrics
         self._refuse = refuse
         self.uses: Mapping[str, Use] = {kind: Use(kind, 0, 0) for kind in KINDS}
+        self._unwritable = ""
 
     async def tick(self) -> None:
         """Look, and tell. Raises ``Unavailable``."""
+        folders = [self._data_dir, *([] if self._keeper is None else [self._keeper.directory])]
+        self._unwritable = await asyncio.to_thread(unwritable, folders)
         with translated(f"{self._data_dir} cannot be read"):
             found = await asyncio.to_thread(sizes, self._data_dir)
         if self._keeper is not None:
@@ -110,6 +119,10 @@ class DiskWatch:
             self._metrics.disk(use.kind, use.used, use.bound)
         spent = [use.why for use in self.uses.values() if use.kind in STORES and use.is_spent]
         self._refuse("; ".join(spent))
+
+    def writes(self) -> Check:
+        """Whether the disk takes a small file in the folders of data and log."""
+        return Check(WRITES_CHECK, "fail" if self._unwritable else "pass", self._unwritable)
 
     def check(self, kind: str) -> Check:
         """How much of its budget a kind has taken."""
@@ -131,7 +144,40 @@ async def watch_disk(
         scheduler.every(TICK_S, "epochs", keeper.tick)
     await watch.tick()
     scheduler.every(TICK_S, "disk", watch.tick)
-    return [fact(partial(watch.check, kind)) for kind in KINDS]
+    return [fact(watch.writes), *(fact(partial(watch.check, kind)) for kind in KINDS)]
+
+
+def unwritable(folders: Sequence[Path]) -> str:
+    """Why a file of a page cannot be written and synced in each of these, or empty. Blocking."""
+    for folder in folders:
+        path = folder / PROBE
+        try:
+            path.unlink(missing_ok=True)  # of a process that was killed
+            fd = DISK.create(path)
+            try:
+                DISK.write(fd, bytes(PROBE_BYTES), 0)
+                DISK.sync(fd)
+            finally:
+                DISK.close(fd)
+                DISK.unlink(path)
+        except OSError as exc:
+            return f"the disk of {folder} takes no writes: {exc.strerror or exc}"
+    return ""
+
+
+def stores_check(files: Sequence[SqliteFile]) -> Check:
+    """Which of the SQLite files beside the store of records the disk refuses to write or read now."""
+    said = [
+        f"{file.path.name} cannot be {done} ({why})"
+        for file in files
+        for done, why in (("written", file.trouble.write), ("read", file.trouble.read))
+        if why
+    ]
+    turned_away = sum(file.trouble.turned_away for file in files)
+    away = f"writes turned away since the start: {turned_away}" if turned_away else ""
+    if not said:
+        return Check(STORES_CHECK, "pass", away)
+    return Check(STORES_CHECK, "warn", "; ".join([*said, "it is tried again every few seconds", away]))
 
 
 def sizes(data_dir: Path) -> dict[str, int]:

@@ -26,6 +26,7 @@ from node.store.imported_blocks import ForeignStore
 from node.store.ipns_records import Names
 from node.store.public_blocks import PublicReader
 from node.store.sqlite import SqliteStore
+from node.store.writer import SqliteFile
 
 LAST_HEAD_TIMEOUT_S = 1.0
 """How long the stop waits for the last head; what is missing then is made after the next start."""
@@ -41,6 +42,7 @@ class Ipfs:
     head: Head
     head_blocks: BlockStore
     foreign: ForeignStore
+    files: tuple[SqliteFile, ...]
     log_heads: dict[str, LogHead] = field(default_factory=dict)
 
     def start(self, log_heads: Mapping[str, LogHead]) -> None:
@@ -114,7 +116,8 @@ async def open_ipfs(ground: Ground, daemon: KuboBlockStore | None) -> Ipfs:
         daemon=daemon,
     )
     stack.push_async_callback(head.close, LAST_HEAD_TIMEOUT_S)
-    return Ipfs(names, head, blocks.blocks, foreign, log_heads)
+    files = (foreign.file, blocks.file, names.file)
+    return Ipfs(names, head, blocks.blocks, foreign, files, log_heads)
 
 
 def multiaddrs(url: str, announced: Sequence[str]) -> tuple[str, ...]:

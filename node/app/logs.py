@@ -41,6 +41,7 @@ from node.ipfs.kubo import KuboBlockStore
 from node.ipfs.log_blocks import LogBlocks
 from node.ipfs.log_copy import BlockCopy, Blocks
 from node.store.sqlite import SqliteStore
+from node.store.writer import SqliteFile
 
 PUBLICATIONS_SIGNED = "publications.signed"
 """Below ``keys``: the newest note that was signed for the publications log."""
@@ -55,7 +56,7 @@ class Logs:
     """What serves, cosigns and anchors. ``publications``: the log of what this node shares; ``folders``: the
     logs that are served, by name; ``blocks``: what they were made into; ``heads``: the newest head of those
     blocks, by log; ``keeper``: of the decision log's epochs, None where that is not on the disk; ``away``:
-    where such epochs were moved to."""
+    where such epochs were moved to; ``file``: where the blocks lie."""
 
     publications: TileLog
     folders: Mapping[str, Served]
@@ -65,6 +66,7 @@ class Logs:
     probes: tuple[Probe, ...]
     keeper: EpochKeeper | None
     away: Away
+    file: SqliteFile
 
 
 async def open_logs(
@@ -141,7 +143,7 @@ async def open_logs(
         probes += [fact(keeper.health), fact(away.health)]
     if held(data_dir):
         probes.append(_after_restore(ground, publications, policy, scheduler))
-    return Logs(publications, folders, witness, public, heads, tuple(probes), keeper, away)
+    return Logs(publications, folders, witness, public, heads, tuple(probes), keeper, away, store.file)
 
 
 async def _shrink(store: SqliteStore) -> None:

@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from node.answer.rescore import Kept, Peers, Rescorer, by_calibration
@@ -26,7 +27,7 @@ from node.app import door
 from node.app.backup import TICK_S
 from node.app.clock import Watch
 from node.app.descriptors import fitted
-from node.app.disk import watch_disk
+from node.app.disk import stores_check, watch_disk
 from node.app.engines import daemon_probe, mirror_of, not_configured, stop_mirror, warm
 from node.app.guard import MARK_EVERY_S, open_guard
 from node.app.ipfs import Ipfs, open_ipfs, routing
@@ -160,6 +161,8 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
     watch = Watch(clock, data_dir, ground.metrics, lambda: [*ground.time_sources, *links.dated()])
     stack.push_async_callback(watch.close)
     watch.start()
+    kept = memory.kept
+    files = (ground.state.file, kept.labels.file, kept.refuted.file, peer_store.file, logs.file, *ipfs.files)
     probes = (
         fact(clock.health),
         fact(lambda: walk.reader_check),
@@ -170,6 +173,8 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
         backups.probe,
         *peers.probes,
         *logs.probes,
+        fact(partial(stores_check, files)),
+        fact(scheduler.health),
         *await watch_disk(ground, memory.kept.rememberer, logs.keeper, scheduler),
         *not_configured(walk.generators),
     )

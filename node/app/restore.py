@@ -102,7 +102,7 @@ def restore(
     there is as it was."""
     data_dir, log_dir = Path(settings.data_dir), Path(settings.governance_dir)
     own_directory(data_dir)
-    with DataLock.acquire(data_dir):
+    with translated(f"the backup {manifest.id} cannot be put in place"), DataLock.acquire(data_dir):
         for directory in (data_dir, log_dir):
             restoring.check_free(directory, replace=replace)
         _check_keys(data_dir, folder, keys, is_new=is_new)

@@ -87,6 +87,11 @@ def _run(args: argparse.Namespace) -> int:
     except NoNode as exc:
         complain(str(exc))
         return 2
+    except BrokenPipeError:
+        raise
+    except OSError as exc:  # a disk that fails where nobody expected it is no fault of the program
+        complain(f"neuroswarm: {args.run} cannot go on, the system says: {exc}")
+        return 1
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 
 from node.core.clock import Clock
 from node.core.errors import NodeError
+from node.core.model import Check
 
 log = logging.getLogger("neuroswarm.jobs")
 
@@ -19,6 +21,10 @@ Job = Callable[[], Awaitable[object]]
 LOOK_S = 30.0
 """How often the wall clock is compared with the monotonic one."""
 JUMP_S = 15.0
+AGAIN_S = 60.0
+"""A job that failed runs again after so long, or after its interval where that is shorter."""
+CHECK = "jobs"
+_NAMED_MAX = 3
 
 
 class Scheduler:
@@ -30,11 +36,12 @@ class Scheduler:
         self._wall = wall
         self._scheduler = AsyncIOScheduler(timezone="UTC")
         self._watching: asyncio.Task[None] | None = None
+        self._failing: dict[str, tuple[datetime, str]] = {}
 
     def every(self, seconds: int, name: str, job: Job) -> None:
         """Register a job; the first run comes after one interval, with some jitter."""
         self._scheduler.add_job(
-            _guarded(name, job),
+            self._guarded(name, job),
             "interval",
             seconds=seconds,
             jitter=max(1, seconds // 10),
@@ -46,7 +53,18 @@ class Scheduler:
 
     def soon(self, name: str, job: Job) -> None:
         """Run a job once, at the start."""
-        self._scheduler.add_job(_guarded(name, job), id=name, misfire_grace_time=None)
+        self._scheduler.add_job(self._guarded(name, job), id=name, misfire_grace_time=None)
+
+    def health(self) -> Check:
+        """Which jobs have failed when they ran last, and why."""
+        if not self._failing:
+            return Check(CHECK, "pass")
+        said = [f"{name}: {why}" for name, (_, why) in self._failing.items()]
+        more = f"; and {len(said) - _NAMED_MAX} more" if len(said) > _NAMED_MAX else ""
+        since = min(since for since, _ in self._failing.values())
+        return Check(
+            CHECK, "warn", f"jobs fail, and are tried again: {'; '.join(said[:_NAMED_MAX])}{more}", since
+        )
 
     def start(self) -> None:
         """Begin; needs a running event loop."""
@@ -77,14 +95,29 @@ class Scheduler:
             if isinstance(job.trigger, IntervalTrigger):
                 job.modify(next_run_time=now + job.trigger.interval)
 
+    def _guarded(self, name: str, job: Job) -> Job:
+        async def run() -> None:
+            try:
+                await job()
+            except NodeError as exc:
+                log.warning("job %s failed: %s", name, exc)
+                self._note(name, str(exc))
+            except Exception as exc:  # the job runner: one failing job must not end the others
+                log.exception("job %s failed", name)
+                self._note(name, f"{type(exc).__name__} (see the program's log)")
+            except asyncio.CancelledError:  # the stop; the library would log it as an error
+                log.info("job %s was stopped", name)
+            else:
+                self._failing.pop(name, None)
 
-def _guarded(name: str, job: Job) -> Job:
-    async def run() -> None:
-        try:
-            await job()
-        except NodeError as exc:
-            log.warning("job %s failed: %s", name, exc)
-        except Exception:  # the job runner: one failing job must not end the others
-            log.exception("job %s failed", name)
+        return run
 
-    return run
+    def _note(self, name: str, why: str) -> None:
+        job, now = self._scheduler.get_job(name), self._wall.now()
+        if job is None:  # it runs once, so nothing would ever say that it is well again
+            return
+        since, _ = self._failing.get(name, (now, ""))
+        self._failing[name] = (since, why)
+        soon = now + timedelta(seconds=AGAIN_S)
+        if job.next_run_time is not None and job.next_run_time > soon:
+            job.modify(next_run_time=soon)

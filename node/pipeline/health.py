@@ -63,7 +63,10 @@ class Health:
     async def store(self) -> Check:
         """What its guard says of it, with the figures of what is in it."""
         check = await self._p.store_check()
-        counts = await self._p.records.counts()
+        try:
+            counts = await self._p.records.counts()
+        except NodeError as exc:
+            return check if check.status == "fail" else replace(check, status="fail", output=str(exc))
         semantic = self._p.semantics.facts()
         self._p.metrics.set(
             records=counts["live"],

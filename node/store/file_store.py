@@ -11,6 +11,10 @@ class FileStore:
     def __init__(self, file: SqliteFile) -> None:
         self._file = file
 
+    @property
+    def file(self) -> SqliteFile:
+        return self._file
+
     async def scrub(self) -> None:
         """Leave nothing of what was deleted on disk. Raises ``Unavailable``."""
         await self._file.scrub()

@@ -162,7 +162,8 @@ class StoreGuard:
         await self.mark()
 
     async def mark(self) -> None:
-        """Note how far the store has come. Raises ``Unavailable``."""
+        """Note how far the store has come; try what the disk has refused. Raises ``Unavailable``."""
+        await self._store.try_keys()
         now = await self._state_now()
         if now != self._marked:
             await asyncio.to_thread(write_mark, self._folder, *now)
@@ -201,10 +202,14 @@ class StoreGuard:
             more = " …" if found.count > NAMED_MAX else ""
             said = f"{found.count} of {found.blocks} blocks are damaged ({named}{more})"
             return "fail", f"{said}; {WHAT_TO_TYPE}"
-        file = self._store.file
-        away = f"writes turned away since the start: {file.turned_away}" if file.turned_away else ""
-        if file.trouble:
-            return "fail", f"nothing can be stored now ({file.trouble}); {away}"
+        trouble = self._store.file.trouble
+        away = f"writes turned away since the start: {trouble.turned_away}" if trouble.turned_away else ""
+        if trouble.write:
+            return "fail", f"nothing can be stored now ({trouble.write}); {away}"
+        if keyless := self._store.duty.keys.trouble:
+            return "fail", f"no private answer can be stored now: no key can be written for it ({keyless})"
+        if unread := trouble.read or self._scan.put_off:
+            return "fail", f"the disk does not give back what is stored ({unread}); it is tried again"
         left = await asyncio.to_thread(_free_bytes, self._folder)
         if left < FREE_BYTES_MIN:
             said = f"the disk of {self._folder} has {left} bytes left"

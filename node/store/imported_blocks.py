@@ -154,7 +154,6 @@ class ForeignStore(FileStore):
 
     def __init__(self, file: SqliteFile, bytes_max: int) -> None:
         super().__init__(file)
-        self.file = file
         self._bytes_max = bytes_max
         self.blocks = ForeignBlocks(self)
 

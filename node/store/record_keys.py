@@ -6,8 +6,9 @@ sealed for. Backups leave the ``keys`` folder out, and so hold no private record
 
 Format ``neuroswarm/record-keys/v1``: 32 bytes of that name and zeros, 32 random bytes that name the file, 32
 random bytes from which names of look-ups are made (``mark``), SHA-256 of these 96 bytes; then slots of 32
-bytes, each a random key for AES-256-GCM or zeros, numbered from 0. Not SQLite, whose pages and write-ahead
-log keep copies of what was moved: a key has to lie in one place only. The file is for its owner only (0600).
+bytes, each a random key for AES-256-GCM or zeros, numbered from 0 (zeros in its first half say the same: its
+destruction was cut off). Not SQLite, whose pages and write-ahead log keep copies of what was moved: a key has
+to lie in one place only. The file is for its owner only (0600).
 
 Sealed bytes: nonce (12 random bytes), ciphertext, tag (16 bytes); associated data are
 ``neuroswarm/sealed/v1`` LF, what it is, LF, and the record's multihash.
@@ -52,6 +53,8 @@ FREE_MAX = 65_536
 _MAGIC = b"neuroswarm/record-keys/v1\n".ljust(KEY_BYTES, b"\0")
 _HEADER_BYTES = 4 * KEY_BYTES
 _NO_KEY = bytes(KEY_BYTES)
+_NO_HALF = bytes(KEY_BYTES // 2)
+"""A key that begins so was being destroyed: a disk that fails can do a write by half."""
 _LOST = b"\xff" * KEY_BYTES
 _SLOTS_AT_ONCE = 8_192
 _SEALED = b"neuroswarm/sealed/v1\n"
@@ -69,8 +72,11 @@ class RecordKeys:
         self._free: list[int] = []
         self._resting: deque[int] = deque()
         self._taken: list[int] = []
+        self._begun: set[int] = set()
         self.name = b""
         self.was_empty = False
+        self.trouble = ""
+        """Why the disk took no new key when it was last asked to, empty where it did."""
 
     @classmethod
     def open(cls, path: Path) -> RecordKeys:
@@ -117,6 +123,7 @@ class RecordKeys:
             try:
                 self._begin()
             except OSError as exc:
+                self.trouble = exc.strerror or str(exc)
                 raise self._unavailable(exc) from exc
 
     def seal(self, what: bytes, multihash: bytes, data: bytes) -> tuple[int, bytes]:
@@ -155,26 +162,34 @@ class RecordKeys:
         try:
             for first in range(0, self._count, _SLOTS_AT_ONCE):
                 data = os.pread(self._fd, _SLOTS_AT_ONCE * KEY_BYTES, _offset(first))
-                at = data.find(_NO_KEY)
+                at = data.find(_NO_HALF)
                 while at >= 0:
                     inside, off = divmod(at, KEY_BYTES)
                     if off == 0 and first + inside in named:
                         destroyed.add(first + inside)
-                    at = data.find(_NO_KEY, at + KEY_BYTES - off)
+                    at = data.find(_NO_HALF, at + KEY_BYTES - off)
         except OSError as exc:
             raise self._unavailable(exc) from exc
         return frozenset(destroyed)
 
     def destroy(self, slots: Sequence[int]) -> None:
-        """Overwrite these keys; they are gone from the disk on return. Raises ``Unavailable``."""
+        """Overwrite these keys; they are gone from the disk on return. Raises ``Unavailable``: those of
+        ``begun`` open nothing from then on either, and have to be destroyed again."""
         try:
             for slot in slots:
                 if slot < self._count:
+                    self._begun.add(slot)
                     DISK.write(self._fd, _NO_KEY, _offset(slot))
             if slots and self.is_here:
                 DISK.sync(self._fd)
         except OSError as exc:
             raise self._unavailable(exc) from exc
+        self._begun -= set(slots)
+
+    @property
+    def begun(self) -> frozenset[int]:
+        """Slots that the disk may have overwritten in part: their destruction failed half-way."""
+        return frozenset(self._begun)
 
     def free(self, slots: Iterable[int]) -> None:
         """Nothing names these slots any more: they may be used anew, once the readers have ended who still
@@ -192,6 +207,12 @@ class RecordKeys:
         """What was handed out since ``taken`` slots were is named by nothing: it was rolled back."""
         self._free += self._taken[taken:]
         del self._taken[taken:]
+
+    def try_again(self) -> None:
+        """Where the disk took no new keys, have it take some. Raises ``Unavailable``."""
+        if self.trouble and not self._ahead:
+            self.begin()
+            self._make_ahead()
 
     def settle(self) -> None:
         """What was handed out is named for good."""
@@ -267,7 +288,9 @@ class RecordKeys:
             DISK.sync(self._fd)
         except OSError as exc:
             self._free += slots
+            self.trouble = exc.strerror or str(exc)
             raise self._unavailable(exc) from exc
+        self.trouble = ""
         made += enumerate(tail, self._count)
         self._count += len(tail)
         self._ahead = made[::-1]
@@ -282,7 +305,7 @@ class RecordKeys:
             raise CorruptState(
                 f"{self._path} holds no key {slot}: it is older than the records; put the newest copy back"
             )
-        return None if key == _NO_KEY else key
+        return None if key.startswith(_NO_HALF) or slot in self._begun else key
 
     def _unavailable(self, exc: OSError) -> Unavailable:
         return Unavailable(f"the record keys {self._path} cannot be used now: {exc.strerror}")

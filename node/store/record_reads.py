@@ -21,8 +21,8 @@ from node.core.ipld.cid import DAG_CBOR, Cid
 from node.core.ports import Alias, BlockChanges, BlockRef, Selection, StoredRecord
 from node.core.record import AnswerRecord, decode
 from node.store import private_rows, record_rules
+from node.store.disk_trouble import is_damage
 from node.store.record_keys import RecordKeys
-from node.store.writer import is_damage
 
 _log = logging.getLogger(__name__)
 

@@ -21,8 +21,8 @@ from node.core.clock import Clock
 from node.core.errors import CorruptState, NotFound, Unavailable
 from node.core.ipld.cid import DAG_CBOR, Cid
 from node.store import record_reads
+from node.store.disk_trouble import CHECK_BYTES_MAX, disorder, is_damage
 from node.store.record_keys import RecordKeys
-from node.store.writer import CHECK_BYTES_MAX, is_damage
 
 _log = logging.getLogger("neuroswarm.store")
 
@@ -31,6 +31,8 @@ BUSY_TIMEOUT_S = 5.0
 PAUSE_S = 0.02
 """After each page of blocks: some 3,000 of them a second at most."""
 EVERY_S = 60.0
+PUT_OFF_S = 5.0
+"""How long a round that could not be ended waits for the next one."""
 SHARE = 20
 """A round is followed by a pause of at least so many times what it took."""
 NAMED_MAX = 1_000
@@ -62,6 +64,8 @@ class StoreScan:
         self._loop = asyncio.get_running_loop()
         self._task: asyncio.Task[None] | None = None
         self.found: Found | None = None
+        self.put_off = ""
+        """Why the last round could not be ended, empty where it could."""
 
     def start(self) -> None:
         """Begin the first round, and those that follow it."""
@@ -83,8 +87,13 @@ class StoreScan:
             began = self._clock.monotonic()
             try:
                 await self.round()
+                self.put_off = ""
             except (Unavailable, CorruptState) as exc:
-                _log.warning("event=scan_put_off reason=%s", exc)
+                if str(exc) != self.put_off:
+                    _log.warning("event=scan_put_off reason=%s", exc)
+                self.put_off = str(exc)
+                await asyncio.sleep(PUT_OFF_S)  # whoever meets the same meanwhile asks for nothing new
+                continue
             self._soon.clear()
             pause_s = max(EVERY_S, SHARE * (self._clock.monotonic() - began))
             with suppress(TimeoutError):
@@ -185,13 +194,9 @@ def _look_at_pages(connection: sqlite3.Connection) -> tuple[str, int]:
     """What is wrong with the file's own order, of a file that is small enough to be asked, and its last
     row."""
     try:
-        pages = connection.execute("PRAGMA page_count").fetchone()[0]
-        size = pages * connection.execute("PRAGMA page_size").fetchone()[0]
-        said = "ok"
-        if size <= CHECK_BYTES_MAX:
-            said = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+        said = disorder(connection, CHECK_BYTES_MAX)
         last = connection.execute("SELECT max(id) FROM block").fetchone()[0]
-        return "" if said == "ok" else " ".join(said.split())[:200], last or 0
+        return said, last or 0
     except sqlite3.Error as exc:
         if not is_damage(exc):
             raise

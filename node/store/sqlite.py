@@ -309,7 +309,11 @@ class SqliteRecords(_View):
         named, duty = [cid.multihash for cid in cids], self._store.duty
 
         def job(connection: sqlite3.Connection) -> None:
-            duty.shredded |= writes.shred(connection, duty.keys, named)
+            try:
+                duty.shredded |= writes.shred(connection, duty.keys, named)
+            except Unavailable:
+                duty.shredded |= duty.keys.begun  # there is no way back: the erasure is ended later
+                raise
 
         await self._change(job)
 
@@ -396,6 +400,11 @@ class SqliteStore:
     def on_blocks_touched(self, hear: Callable[[frozenset[bytes]], None]) -> None:
         """The same with the multihashes of records and blocks."""
         self.duty.touches.on_blocks = hear
+
+    async def try_keys(self) -> None:
+        """Have new record keys written, where the disk refused some. Raises ``Unavailable``."""
+        if self.duty.keys.trouble:
+            await self.file.write(lambda _: self.duty.keys.try_again())
 
     def changes(self) -> int:
         """How many such commits were told of: while it stays the same, what was read since still stands."""

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from node.core.errors import CorruptState, Damaged, NodeError, Rejected, Unavailable
+from node.store.disk_trouble import CHECK_BYTES_MAX, DAMAGED, DiskTrouble, disorder, primary_code
 from node.store.schema import Schema as Schema
 
 _log = logging.getLogger(__name__)
@@ -37,11 +38,9 @@ BATCH_MAX = 256
 """Writes in one transaction: past this, what a sync costs each of them no longer shrinks noticeably."""
 WAL_BYTES_MAX = 64 * 2**20
 _SCRUBS_MAX = 3
-CHECK_BYTES_MAX = 128 * 2**20
-"""Up to this size a file is checked as a whole when opened (0.04 s for 80 MB, measured); above it damage
-shows when a page is read, and every block is hashed again anyway."""
+TRY_AGAIN_S = 5.0
+"""How often a file is tried of which the disk has refused something."""
 
-_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _REFUSED = {sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH}
 _MAY_BE_ONE_ITEM = {
     sqlite3.SQLITE_FULL,
@@ -79,16 +78,6 @@ class _Waiting:
     future: asyncio.Future[Any]
 
 
-def _primary_code(exc: sqlite3.Error) -> int:
-    code: int = getattr(exc, "sqlite_errorcode", 0)
-    return code & 0xFF
-
-
-def is_damage(exc: sqlite3.Error) -> bool:
-    """Whether an error says that the file's bytes are not what was written."""
-    return _primary_code(exc) in _DAMAGED
-
-
 def _damaged(path: Path, what: str) -> Damaged:
     return Damaged(
         f"{path} is {what}; leave it where it is, stop the node and type: neuroswarm doctor --fix (which "
@@ -115,6 +104,7 @@ class SqliteFile:
         self._waiting: deque[_Waiting] = deque()
         self._drainer: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
+        self._trying: asyncio.Task[None] | None = None
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"write-{path.name}")
         self._readers = ThreadPoolExecutor(readers, thread_name_prefix=f"read-{path.name}")
         self._reading = 0
@@ -123,9 +113,7 @@ class SqliteFile:
         self._reader_local = threading.local()
         self.commits = 0
         """Transactions since the file was opened: shows how many writes share a sync."""
-        self.turned_away = 0
-        """Writes since then that the disk refused; ``trouble`` says why, until one is taken again."""
-        self.trouble = ""
+        self.trouble = DiskTrouble(path)
         self.on_damage: Callable[[], None] = lambda: None
         """Called in whatever thread meets a damaged page; must not raise."""
 
@@ -209,6 +197,7 @@ class SqliteFile:
 
     def _end_read(self, _: asyncio.Future[Any]) -> None:
         self._reading -= 1
+        self._follow_trouble()
 
     async def scrub(self) -> None:
         """Merge the WAL into the file and empty it, so that it holds nothing of what was deleted. Raises
@@ -235,9 +224,9 @@ class SqliteFile:
 
     def _translated(self, exc: sqlite3.Error) -> NodeError:
         """The error of ours that says what happened to which file, with ``exc`` as its cause."""
-        code, name = _primary_code(exc), self._schema.name
+        code, name = primary_code(exc), self._schema.name
         error: NodeError
-        if code in _DAMAGED:
+        if code in DAMAGED:
             self.on_damage()
             error = _damaged(self.path, f"damaged or not a {name} ({exc})")
         elif code in _REFUSED:
@@ -280,6 +269,7 @@ class SqliteFile:
             try:
                 await asyncio.wait({run})
                 self._settle(batch, run)
+                self._follow_trouble()
             finally:
                 for item in batch:
                     if not item.future.done():
@@ -297,7 +287,22 @@ class SqliteFile:
             else:
                 item.future.set_exception(outcome.error)
 
+    def _follow_trouble(self) -> None:
+        """Where the disk has refused something, try again until it does not, also where nobody asks."""
+        if self.trouble and (self._trying is None or self._trying.done()) and self._closing is None:
+            self._trying = asyncio.create_task(self._try_again(), name=f"try {self.path.name}")
+
+    async def _try_again(self) -> None:
+        assert self._connection is not None
+        while self.trouble:
+            await asyncio.sleep(TRY_AGAIN_S)
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(self._writer, self.trouble.try_again, self._connection)
+
     async def _close(self) -> None:
+        if self._trying is not None:
+            self._trying.cancel()
+            await asyncio.wait({self._trying})
         if self._drainer is not None and not self._drainer.done():
             await asyncio.wait({self._drainer})
         await asyncio.get_running_loop().run_in_executor(self._writer, self._close_connections)
@@ -370,7 +375,8 @@ class SqliteFile:
             raise CorruptState(f"{self.path} has the unknown format {version}; move it away and start again")
         else:
             connection.execute(f"PRAGMA synchronous = {schema.synchronous}")
-            self._check_whole(connection)
+            if found := disorder(connection, CHECK_BYTES_MAX):
+                raise _damaged(self.path, f"damaged ({found})")
             if version < schema.version:
                 self._upgrade(connection, version)
         connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES_MAX}")
@@ -389,15 +395,6 @@ class SqliteFile:
         finally:
             self._roll_back(connection)
 
-    def _check_whole(self, connection: sqlite3.Connection) -> None:
-        pages = connection.execute("PRAGMA page_count").fetchone()[0]
-        page_bytes = connection.execute("PRAGMA page_size").fetchone()[0]
-        if pages * page_bytes > CHECK_BYTES_MAX:
-            return
-        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if found != "ok":
-            raise _damaged(self.path, f"damaged ({' '.join(str(found).split())[:200]})")
-
     def _run_batch(self, jobs: Sequence[Job[Any]]) -> list[_Outcome]:
         """One transaction for all; if the disk refuses it as a whole, each job on its own."""
         connection = self._connection
@@ -407,20 +404,21 @@ class SqliteFile:
         except sqlite3.Error as exc:
             self._roll_back(connection)
             self._hooks.after_rollback()
-            if len(jobs) > 1 and _primary_code(exc) in _MAY_BE_ONE_ITEM:
+            if len(jobs) > 1 and primary_code(exc) in _MAY_BE_ONE_ITEM:
                 return [outcome for job in jobs for outcome in self._run_batch([job])]
-            self.turned_away += len(jobs)
-            self.trouble = str(exc)
+            self.trouble.refused(len(jobs), exc)
             return [_Outcome(error=self._translated(exc)) for _ in jobs]
         finally:
             self._roll_back(connection)
 
     def _commit(self, connection: sqlite3.Connection, jobs: Sequence[Job[Any]]) -> list[_Outcome]:
+        changes = connection.total_changes
         connection.execute("BEGIN IMMEDIATE")
         outcomes = [self._run_one(connection, job) for job in jobs]
         connection.execute("COMMIT")
         self.commits += 1
-        self.trouble = ""
+        if connection.total_changes != changes:
+            self.trouble.written()
         self._tell(connection)
         return outcomes
 
@@ -441,6 +439,7 @@ class SqliteFile:
         except sqlite3.Error as exc:
             if not connection.in_transaction:
                 raise  # a full disk or an I/O error has rolled back the whole transaction
+            self.trouble.failed(exc)
             outcome = _Outcome(error=self._translated(exc))
         except NodeError as exc:
             outcome = _Outcome(error=exc)
@@ -482,6 +481,7 @@ class SqliteFile:
             finally:
                 self._roll_back(connection)
         except sqlite3.Error as exc:
+            self.trouble.unread(exc)
             raise self._translated(exc) from exc
         except (UnicodeEncodeError, OverflowError) as exc:
             raise Rejected(f"the {self._schema.name} cannot hold a value: {exc}") from exc

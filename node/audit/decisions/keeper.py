@@ -107,6 +107,11 @@ class EpochKeeper:
         """What the log, the keys of its commitments and its blocks take here, as of the last ``tick``."""
 
     @property
+    def directory(self) -> Path:
+        """Where the log lies."""
+        return self._log.directory
+
+    @property
     def cold_bytes(self) -> int:
         """What was moved away."""
         return sum(one.bytes for one in self._moved.values())

@@ -19,6 +19,7 @@ from node.core.clock import Clock
 from node.core.errors import NodeError
 from node.store.hit_label import Hit, Label
 from node.store.hit_labels import LabelStore
+from node.store.writer import SqliteFile
 
 log = logging.getLogger("neuroswarm.labels")
 
@@ -105,6 +106,10 @@ class Labels:
     def counts(self) -> Mapping[tuple[str, str], int]:
         """Labels by (source, verdict)."""
         return dict(self._counts)
+
+    @property
+    def file(self) -> SqliteFile:
+        return self._store.file
 
     async def close(self) -> None:
         """Idempotent."""

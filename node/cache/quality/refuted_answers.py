@@ -39,6 +39,7 @@ from node.core.record import AnswerRecord
 from node.language.same_answer import RIGHT, same_answer
 from node.store.record_rules import is_private
 from node.store.refuted_answers import ROWS_MAX, RefutedRow, RefutedStore
+from node.store.writer import SqliteFile
 
 log = logging.getLogger("neuroswarm.refuted")
 
@@ -193,6 +194,10 @@ class RefutedAnswers:
     async def scrub(self) -> None:
         """Leave nothing of what was forgotten on disk. Raises ``Unavailable``."""
         await self._store.scrub()
+
+    @property
+    def file(self) -> SqliteFile:
+        return self._store.file
 
     async def close(self) -> None:
         """Idempotent."""

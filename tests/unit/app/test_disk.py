@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from node.app.disk import COLD, INDEX, LOG, RECORDS, STATE, DiskWatch, Use, sizes
+from node.app.disk import COLD, INDEX, LOG, PROBE, RECORDS, STATE, DiskWatch, Use, sizes
 from node.app.storage import check_archive
 from node.core.errors import Misconfigured
+from node.core.files import Files
 from node.core.metrics import Metrics
 from node.core.settings import Archive, Disk, Settings, load
 
@@ -73,6 +75,27 @@ async def test_what_is_stored_is_refused_at_a_bound_and_taken_again_below_it(
     assert [bool(one) for one in said] == [False, True, False]
     assert "nothing new is stored" in said[1]
     assert b'neuroswarm_disk_limit_bytes{kind="records"} 1.048576e+06' in metrics.text()
+
+
+async def test_a_disk_that_takes_no_writes_is_told_though_nobody_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = DiskWatch(tmp_path, Disk(), None, Metrics(), lambda _: None)
+    await watch.tick()
+    assert watch.writes().status == "pass"
+    assert not (tmp_path / PROBE).exists()
+    with monkeypatch.context() as patched:
+
+        def refuse(*_: object) -> None:
+            raise OSError(errno.EDQUOT, "Disk quota exceeded")
+
+        patched.setattr(Files, "write", refuse)
+        await watch.tick()
+    check = watch.writes()
+    assert (check.name, check.status) == ("disk:writes", "fail")
+    assert "quota" in check.output
+    await watch.tick()
+    assert watch.writes().status == "pass", "by itself"
 
 
 def test_a_bound_is_nothing_or_large_enough_to_live_in() -> None:

@@ -7,7 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from node.core.scheduler import LOOK_S, Scheduler
+from node.core.clock import SystemClock
+from node.core.errors import Unavailable
+from node.core.scheduler import AGAIN_S, LOOK_S, Scheduler
 from tests.manual_clock import ManualClock
 
 
@@ -80,5 +82,30 @@ async def test_one_job_that_fails_does_not_end_the_others() -> None:
     try:
         async with asyncio.timeout(30):
             await ran.wait()
+    finally:
+        scheduler.stop()
+
+
+async def test_a_job_that_fails_is_told_until_it_is_well_again() -> None:
+    trouble = [Unavailable("no space left")]
+
+    async def job() -> None:
+        if trouble:
+            raise trouble[0]
+
+    scheduler = Scheduler(SystemClock())
+    scheduler.every(86_400, "export", job)
+    scheduler.start()
+    try:
+        assert scheduler.health().status == "pass"
+        await scheduler._scheduler.get_job("export").func()
+        check = scheduler.health()
+        assert (check.name, check.status) == ("jobs", "warn")
+        assert "export: no space left" in check.output
+        due = scheduler._scheduler.get_job("export").next_run_time
+        assert due - SystemClock().now() <= timedelta(seconds=AGAIN_S), "not tomorrow"
+        trouble.clear()
+        await scheduler._scheduler.get_job("export").func()
+        assert scheduler.health().status == "pass"
     finally:
         scheduler.stop()

@@ -11,6 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from node.core.errors import CorruptState, NotFound, Unavailable
+from node.core.files import Files
 from node.store.record_keys import AHEAD, KEY_BYTES, RESTING, RecordKeys
 
 HEADER_BYTES = 4 * KEY_BYTES
@@ -157,6 +158,33 @@ def test_a_disk_that_refuses_is_said_and_nothing_is_used(path: Path, monkeypatch
             with pytest.raises(Unavailable, match="No space left"):
                 call()
     assert sealed(keys)
+    keys.close()
+
+
+def test_a_destruction_that_the_disk_does_by_half_is_ended_and_not_taken_for_damage(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = RecordKeys.open(path)
+    [(slot, data)] = sealed(keys)
+    write = Files.write
+
+    def half(self: Files, fd: int, data: bytes, offset: int) -> None:
+        write(self, fd, data[: len(data) // 2], offset)
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Files, "write", half)
+        with pytest.raises(Unavailable, match="No space left"):
+            keys.destroy([slot])
+    assert keys.begun == {slot}
+    with pytest.raises(NotFound):
+        keys.unseal(b"record", b"mh", slot, data)
+    keys.close()
+    keys = RecordKeys.open(path)
+    assert keys.claim([slot]) == {slot}, "known after a kill too"
+    keys.destroy([slot])
+    assert slot_bytes(path, slot) == bytes(KEY_BYTES)
+    assert not keys.begun
     keys.close()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -15,6 +17,7 @@ from node.audit.decisions.answer_entry import store_entry
 from node.audit.decisions.log import DecisionLog
 from node.cache.keys import keyword_key
 from node.core.errors import NotFound, Rejected, Unavailable
+from node.core.files import Files
 from node.core.identity import Identity
 from node.core.model import SourceRef
 from node.core.ports import StoredRecord
@@ -210,6 +213,27 @@ async def test_a_private_record_s_key_goes_first(tmp_path: Path) -> None:
         assert (await desk.store.records.get(other.cid)).record == other.record
         with pytest.raises(Rejected):
             await desk.store.records.add(stored.record)
+
+
+async def test_a_key_that_the_disk_destroys_by_half_ends_as_an_erasure(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its record is no damage that stays: whoever asked was refused, and it is finished without him."""
+    stored = await private(desk, 1)
+
+    def half(self: Files, fd: int, data: bytes, offset: int) -> None:
+        os.pwrite(fd, data[: len(data) // 2], offset)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Files, "write", half)
+        with pytest.raises(Unavailable, match="No space left"):
+            await desk.store.records.shred([stored.cid])
+    with pytest.raises(NotFound):
+        await desk.store.records.get(stored.cid)
+    assert [ref.cid for ref in await desk.store.records.shredded()] == [stored.cid]
+    assert await desk.eraser.resume() == 1
+    assert not await desk.store.blocks.has(stored.cid)
 
 
 def eraser_that_tells(desk: Desk, forget: Callable[[Sequence[str]], Awaitable[None]]) -> Eraser:
