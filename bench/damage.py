@@ -75,6 +75,8 @@ KINDS = (
     "data/keys/*",
     f"{KILLED}/data/*-wal",
 )
+OF_LOGS = {"governance_logs", "publications", "archive", "backup", "keys"}
+"""With damages there all tiles are read."""
 LOGS = ("ipfs:blocks", "log", "log:files", "log:archive:files", "log:publications:files")
 """What of health a damage belongs to."""
 ENTRIES = 300
@@ -137,15 +139,16 @@ async def truth_of(node: Client) -> Truth:
 async def ask(node: Client, truth: Truth) -> Counter[str]:
     """right, none, or wrong, of all that was ever stored."""
     said: Counter[str] = Counter()
-    for number in (*SHARED, *PRIVATE):
+    numbers = (*SHARED, *PRIVATE)
+    asked = [node.post("/v1/cache/search", {"query": question(number)}) for number in numbers]
+    for number, (status, reply) in zip(numbers, await asyncio.gather(*asked), strict=True):
         is_gone = number in (*ERASED, INVALID)
-        status, reply = await node.post("/v1/cache/search", {"query": question(number)})
         if status != 200 or reply["hit"] is None:
             said["right" if is_gone else "none"] += 1
         else:
             said["wrong" if is_gone or reply["answer"] != answer(number) else "right"] += 1
-    for path, data in truth.items():
-        status, found, _ = await node.raw(path)
+    tiles = await asyncio.gather(*map(node.raw, truth))
+    for data, (status, found, _) in zip(truth.values(), tiles, strict=True):
         said["none" if status != 200 else "right" if found == data else "wrong"] += 1
     return said
 
@@ -300,7 +303,9 @@ async def one(world: Path, copy: Path, kind: str, truth: Truth, rng: random.Rand
         for name in ("data", "governance_logs"):
             shutil.rmtree(copy / name)
             (copy / KILLED / name).rename(copy / name)
-        kind, truth = kind.removeprefix(f"{KILLED}/"), {}
+        kind = kind.removeprefix(f"{KILLED}/")
+    if not OF_LOGS & set(kind.split("/")):
+        truth = {}
     try:
         done = harm(copy, kind, rng)
         what, said = await (restored if kind == BACKUP else outcome)(copy, truth)

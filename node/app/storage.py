@@ -99,7 +99,7 @@ def lock_data(settings: Settings, stack: AsyncExitStack) -> Path:
     own_directory(data_dir, 0o700 | _reach(settings.export_mode))
     stack.enter_context(DataLock.acquire(data_dir))
     if (data_dir / STAGING).exists():
-        raise Misconfigured(f"a restore into {data_dir} was cut short: run it again, with --replace")
+        raise Misconfigured(f"a restore into {data_dir} was cut short: run it again")
     return data_dir
 
 

@@ -91,16 +91,19 @@ def write_loss(folder: Path, loss: Loss) -> None:
 
 
 def add_loss(folder: Path, loss: Loss) -> Loss:
-    """Note a loss beside what is noted already; what is noted now. Blocking; durable on return. Raises
-    ``Unavailable``."""
+    """Note a loss beside what is noted already; what is noted now. One of the same reason, whose noting was
+    cut off, counts once. Blocking; durable on return. Raises ``Unavailable``."""
     before = read_loss(folder)
     if before is not None:
-        is_counted = before.unnamed is not None and loss.unnamed is not None
         cids = tuple(dict.fromkeys([*before.cids, *loss.cids]))
-        unnamed = (before.unnamed or 0) + (loss.unnamed or 0) if is_counted else None
+        unnamed = before.unnamed if before.why == loss.why else _sum(before.unnamed, loss.unnamed)
         loss = replace(loss, cids=cids, unnamed=unnamed)
     write_loss(folder, loss)
     return loss
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
 
 
 def accept_loss(folder: Path) -> Loss | None:
@@ -143,7 +146,7 @@ class StoreGuard:
         self._folder = folder
         self._scan = scan
         self._clock = clock
-        self._marked = (0, 0)
+        self._marked: tuple[int, int] | None = None
         self._since: datetime | None = None
 
     async def _state_now(self) -> tuple[int, int]:

@@ -22,9 +22,7 @@ _CALLS = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.trunc
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _PATIENCE_S = 120.0
 _PROCESSES = multiprocessing.get_context("forkserver")
-_PROCESSES.set_forkserver_preload(
-    ["tests.faults.cut_kit", "node.app.fix", "node.app.restore", "node.cli.main"]
-)
+_PROCESSES.set_forkserver_preload(["tests.faults.cut_kit", "tests.faults.cut_preload"])
 
 
 class Counted:
