@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -93,7 +93,7 @@ class Ground:
         return Recorder(self.decisions, self.metrics.unlogged, refuses=refuses)
 
 
-def lock_data(settings: Settings, stack: AsyncExitStack) -> Path:
+def lock_data(settings: Settings, stack: AsyncExitStack | ExitStack) -> Path:
     """The data directory, locked until ``stack`` is left. Blocking. Raises ``Misconfigured``."""
     data_dir = Path(settings.data_dir)
     own_directory(data_dir, 0o700 | _reach(settings.export_mode))

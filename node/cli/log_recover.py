@@ -28,7 +28,7 @@ def recover(args: argparse.Namespace, settings: Settings) -> int:
     directory, keys = Path(settings.governance_dir), Path(settings.data_dir) / "keys"
     if not keys.is_dir():  # the log's folder may be lost: the keys know what was signed
         raise NotFound(f"there is no {keys}: nothing to recover")
-    with contextlib.AsyncExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         lock_data(settings, stack)
         if args.publications:
             return _go_on(args, Path(settings.data_dir))

@@ -5,9 +5,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import node.app.fix
-import node.app.restore
-import node.audit.upkeep.offline
 from node.pipeline.understanding.route import Floors, Router
 
 Router((), Floors(0.9, 0.8, 0.7, 0.8)).route("Name the colour of boat number 3", now=datetime.now(UTC))

@@ -13,11 +13,11 @@ from pathlib import Path
 import orjson
 import pytest
 
-from node.api.logs import AWAY_AT_ONCE, Away
 from node.audit.decisions import epochs
 from node.audit.decisions.epochs import Turn
 from node.audit.decisions.moving import move
 from node.audit.log.archive import FolderArchive
+from node.audit.upkeep.away import AWAY_AT_ONCE, Away
 from tests import log_folders, log_kit
 from tests.epoch_kit import folders
 from tests.manual_clock import ManualClock
