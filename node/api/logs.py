@@ -92,6 +92,15 @@ class ServedLog:
         self._top = served.folder(served.directory)
         self._aside = served.folder(epochs.folder_of(served.directory, number))
 
+    @property
+    def before(self) -> str:
+        """Where the epochs before this one are, for whoever asks at the address of the newest for what is not
+        in it; empty where there is none."""
+        if self._number == 1:
+            return ""
+        first = "epoch 1 is" if self._number == 2 else f"epochs 1 to {self._number - 1} are"
+        return f"; this is epoch {self._number} of the log: {first} at epochs/<number>/ below this address"
+
     @classmethod
     async def newest(cls, served: Served, away: Away | None = None) -> ServedLog:
         """The epoch that stands at the top now, and no later one."""
@@ -260,6 +269,16 @@ async def _log_of(request: web.Request) -> ServedLog:
     return ServedLog(served, int(epoch), away)
 
 
+async def _of_newest(request: web.Request, served: ServedLog, found: Awaitable[_Found]) -> _Found:
+    """What is not in the newest epoch may be in an earlier one: then it is said where that is."""
+    try:
+        return await found
+    except NotFound as exc:
+        if "epoch" in request.match_info or not served.before:
+            raise
+        raise NotFound(f"{exc}{served.before}") from exc
+
+
 def _file(name: str, bytes_max: int) -> Handler:
     """What answers with a file of the log: a note, or the keys that sign it."""
 
@@ -276,7 +295,7 @@ async def _tile(request: web.Request) -> web.Response:
     except Rejected as exc:
         raise NotFound(str(exc)) from exc
     caching = IMMUTABLE if "epoch" in request.match_info else CHANGES
-    found = await served.tile(tile)
+    found = await _of_newest(request, served, served.tile(tile))
     response = _reply(request, found.data, _BYTES, caching)
     if tile.level == ENTRIES:
         # Recommended by tlog-tiles for bundles; hashes do not get smaller.
@@ -308,7 +327,8 @@ async def _proof(request: web.Request) -> web.Response:
         served = await _log_of(request)
     else:
         served = ServedLog(_served(request), epoch_of(origin)[1], request.app.get(AWAY))
-    receipt = await served.receipt(int(index), None if size is None else int(size), origin)
+    wanted = served.receipt(int(index), None if size is None else int(size), origin)
+    receipt = await (_of_newest(request, served, wanted) if origin is None else wanted)
     return _reply(request, receipt, TEXT, NEWEST)
 
 

@@ -29,7 +29,7 @@ from tests.faults.cut_kit import cut_off
 from tests.faults.damage_kit import QUESTIONS, answer, filled, flip, ruin_page
 from tests.faults.node_kit import environ_of, start, typed
 
-CUTS = 10
+CUTS = 8
 """So many moments of each repair, spread over it."""
 
 
