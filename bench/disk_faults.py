@@ -28,6 +28,7 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tests.faults.io_kit import (
     CREATE,
@@ -131,7 +132,8 @@ class Row:
 async def run_one(folder: Path, kind: str, fault: Fault, disk: Faults, verbose: bool) -> Row:
     row, work = Row(), Work(folder)
     row.work = work
-    async with child(folder, command=CHILD, **settings_of(folder), **disk.environ()) as (process, node):
+    own: dict[str, Any] = {**settings_of(folder), **disk.environ()}
+    async with child(folder, command=CHILD, **own) as (process, node):
         node.patience_s = PATIENCE_S
         reader = asyncio.create_task(_stderr(process))
         before = await standing(node)

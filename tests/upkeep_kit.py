@@ -15,11 +15,18 @@ from node.audit.tlog.packed import place_of, unpack
 from node.audit.tlog.tiles import ENTRIES, Tile
 from node.audit.upkeep.mending import Copy
 from node.audit.upkeep.upkeep import Upkeep
+from node.core.model import Json
 from node.core.signed_note import Verifier
 from tests import log_kit
 from tests.manual_clock import ManualClock
 
-ENTRY = {"v": 1, "kind": "repair", "bytes_cut": 0, "entries_replayed": 0, "keys_without_entry": 0}
+ENTRY: dict[str, Json] = {
+    "v": 1,
+    "kind": "repair",
+    "bytes_cut": 0,
+    "entries_replayed": 0,
+    "keys_without_entry": 0,
+}
 
 
 async def fill(log: DecisionLog, count: int) -> None:

@@ -17,8 +17,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -27,14 +26,12 @@ from aiohttp import web
 
 from node.api.replies import TEXT, Handler, Routes, etag_of, validated
 from node.audit.decisions import epochs
-from node.audit.decisions.moved import MovedLog, away_from
 from node.audit.decisions.origin import epoch_of
-from node.audit.log.archive import Archives
 from node.audit.log.checked import Checked, CheckedFolder, DamagedTile, KeysOf
 from node.audit.log.reader import CHECKPOINT, VKEY, VKEY_BYTES_MAX, WITNESSED, FolderSource, LogReader
 from node.audit.tlog.tiles import ENTRIES, Tile
+from node.audit.upkeep.away import Away, unreadable
 from node.core.errors import BadInput, CorruptState, DamagedLog, NotFound, Rejected, Unavailable
-from node.core.model import Check
 from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint
 
 log = logging.getLogger("neuroswarm.api")
@@ -71,11 +68,6 @@ FOLDERS_MAX = 64
 """Epochs whose checkpoints are kept in memory."""
 MEND_S = 5.0
 """How long an answer waits for a damaged tile to be mended."""
-AWAY_AT_ONCE = 8
-AWAY_TIMEOUT_S = 20.0
-AWAY_CHECK = "log:archive:files"
-DAMAGED_MAX = 1_000
-"""Damaged files of archives that are kept in mind."""
 MOVE_TRIES = 3
 """How often an epoch is looked for again because it was moved aside meanwhile, which happens once to each."""
 
@@ -85,74 +77,6 @@ NUMBER = re.compile(r"^(0|[1-9][0-9]{0,18})$", re.ASCII)
 
 
 _Found = TypeVar("_Found")
-
-
-class Away:
-    """The archives of epochs that were moved away, which are not trusted. A few are read at once, whoever
-    asks beyond that is told to come again."""
-
-    def __init__(self, archives: Archives) -> None:
-        self._archives = archives
-        self._reading = 0
-        self._logs: dict[CheckedFolder, MovedLog] = {}
-        self._damaged: dict[tuple[str, str], str] = {}
-
-    async def tile(self, here: CheckedFolder, tile: Tile) -> Checked | None:
-        """A tile of the epoch that has its folder here; None where it was not moved. Raises ``DamagedLog``,
-        ``NotFound``, ``CorruptState``, ``Unavailable`` (names no path)."""
-        try:
-            found = await asyncio.to_thread(away_from, here.source.directory, self._archives)
-        except Unavailable as exc:
-            raise _unreadable(exc) from exc
-        if found is None:
-            return None
-        with self._in_turn():
-            try:
-                async with asyncio.timeout(AWAY_TIMEOUT_S):
-                    return await self._read(self._known(here, MovedLog(here, found)), tile)
-            except (Unavailable, TimeoutError) as exc:
-                raise _unreadable(exc) from exc
-
-    def health(self) -> Check:
-        """Which files were found damaged there, and not whole since."""
-        count, said = len(self._damaged), ""
-        if count:
-            said = f"{count} files in the archive are damaged: {next(iter(self._damaged.values()))}"
-        return Check(AWAY_CHECK, "warn" if count else "pass", said, observed=count, unit="damaged files")
-
-    def _known(self, here: CheckedFolder, now: MovedLog) -> MovedLog:
-        """With what is known of its hashes, if it lies where it did at the last request."""
-        known = self._logs.get(here)
-        if known is not None and known.place == now.place:
-            return known
-        if len(self._logs) >= FOLDERS_MAX:
-            self._logs.clear()
-        self._logs[here] = now
-        return now
-
-    async def _read(self, moved: MovedLog, tile: Tile) -> Checked:
-        try:
-            found = await moved.tile(tile)
-        except DamagedTile as exc:
-            if len(self._damaged) < DAMAGED_MAX:
-                self._damaged[moved.place, tile.path] = str(exc)
-            log.error("event=log_damaged place=%s reason=%s", moved.place, exc)
-            raise
-        self._damaged.pop((moved.place, tile.path), None)
-        return found
-
-    @contextmanager
-    def _in_turn(self) -> Iterator[None]:
-        """Raises ``Unavailable``."""
-        if self._reading >= AWAY_AT_ONCE:
-            raise Unavailable(
-                "many read epochs that were moved to an archive just now; ask again in a second"
-            )
-        self._reading += 1
-        try:
-            yield
-        finally:
-            self._reading -= 1
 
 
 class ServedLog:
@@ -167,6 +91,15 @@ class ServedLog:
         self._number = number
         self._top = served.folder(served.directory)
         self._aside = served.folder(epochs.folder_of(served.directory, number))
+
+    @property
+    def before(self) -> str:
+        """Where the epochs before this one are, for whoever asks at the address of the newest for what is not
+        in it; empty where there is none."""
+        if self._number == 1:
+            return ""
+        first = "epoch 1 is" if self._number == 2 else f"epochs 1 to {self._number - 1} are"
+        return f"; this is epoch {self._number} of the log: {first} at epochs/<number>/ below this address"
 
     @classmethod
     async def newest(cls, served: Served, away: Away | None = None) -> ServedLog:
@@ -247,7 +180,7 @@ class ServedLog:
                 missing = exc  # perhaps it was moved, or written, just now
                 continue
             except Unavailable as exc:
-                raise _unreadable(exc) from exc
+                raise unreadable(exc) from exc
             if not is_at_top or self._is_at_top():
                 return found
         raise missing or _turning()
@@ -269,7 +202,7 @@ class ServedLog:
                 return False
             return self._is_at_top() or epochs.current(self._directory) == self._number
         except OSError as exc:
-            raise _unreadable(exc) from exc
+            raise unreadable(exc) from exc
 
 
 def _running(served: Served) -> int:
@@ -281,7 +214,7 @@ def _running(served: Served) -> int:
     try:
         is_turning = epochs.pending(directory) is not None or bool(epochs.closed(directory))
     except OSError as exc:
-        raise _unreadable(exc) from exc
+        raise unreadable(exc) from exc
     if is_turning:
         raise _turning()
     raise NotFound("this log has no checkpoint yet")
@@ -294,13 +227,13 @@ def _top_number(top: CheckedFolder) -> int | None:
     except NotFound:
         pass
     except Unavailable as exc:
-        raise _unreadable(exc) from exc
+        raise unreadable(exc) from exc
     try:
         vkey = top.read_now(VKEY, VKEY_BYTES_MAX)
     except NotFound:
         return None
     except Unavailable as exc:
-        raise _unreadable(exc) from exc
+        raise unreadable(exc) from exc
     return epoch_of(vkey.decode("utf-8", "replace").partition("+")[0])[1]
 
 
@@ -313,11 +246,6 @@ def _parsed(note: bytes) -> Checkpoint:
 
 def _turning() -> Unavailable:
     return Unavailable("the log goes from one epoch to the next just now; ask again in a second")
-
-
-def _unreadable(exc: Exception) -> Unavailable:
-    log.error("a log cannot be served: %s", exc)
-    return Unavailable("the log's files cannot be read now")
 
 
 # --- routes ---------------------------------------------------------------------------------------
@@ -341,6 +269,16 @@ async def _log_of(request: web.Request) -> ServedLog:
     return ServedLog(served, int(epoch), away)
 
 
+async def _of_newest(request: web.Request, served: ServedLog, found: Awaitable[_Found]) -> _Found:
+    """What is not in the newest epoch may be in an earlier one: then it is said where that is."""
+    try:
+        return await found
+    except NotFound as exc:
+        if "epoch" in request.match_info or not served.before:
+            raise
+        raise NotFound(f"{exc}{served.before}") from exc
+
+
 def _file(name: str, bytes_max: int) -> Handler:
     """What answers with a file of the log: a note, or the keys that sign it."""
 
@@ -357,7 +295,7 @@ async def _tile(request: web.Request) -> web.Response:
     except Rejected as exc:
         raise NotFound(str(exc)) from exc
     caching = IMMUTABLE if "epoch" in request.match_info else CHANGES
-    found = await served.tile(tile)
+    found = await _of_newest(request, served, served.tile(tile))
     response = _reply(request, found.data, _BYTES, caching)
     if tile.level == ENTRIES:
         # Recommended by tlog-tiles for bundles; hashes do not get smaller.
@@ -389,7 +327,8 @@ async def _proof(request: web.Request) -> web.Response:
         served = await _log_of(request)
     else:
         served = ServedLog(_served(request), epoch_of(origin)[1], request.app.get(AWAY))
-    receipt = await served.receipt(int(index), None if size is None else int(size), origin)
+    wanted = served.receipt(int(index), None if size is None else int(size), origin)
+    receipt = await (_of_newest(request, served, wanted) if origin is None else wanted)
     return _reply(request, receipt, TEXT, NEWEST)
 
 

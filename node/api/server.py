@@ -22,6 +22,7 @@ from node.api.errors import from_error, problem
 from node.api.received import BODY, BODY_TIMEOUT_S, arrived, read_body
 from node.api.replies import COMMON, Handler, Routes, as_json, ready_json, told, whole
 from node.api.stream import STARTED, as_events, while_there
+from node.audit.upkeep.away import Away
 from node.audit.witnesses.ours import BODY_BYTES_MAX, Witness
 from node.core.clock import new_id
 from node.core.errors import BadInput, CorruptState, NodeError, TimedOut, Unavailable
@@ -427,7 +428,7 @@ def build(
     folders: Mapping[str, logs.Served] = _NO_FOLDERS,
     cosigner: Witness | None = None,
     peering: peers.Peering | None = None,
-    away: logs.Away | None = None,
+    away: Away | None = None,
 ) -> web.Application:
     """The application, not yet listening. ``router``: what strangers may fetch, and where; ``gate``: within
     which bounds; ``folders``: the logs that are served, by name; ``cosigner``: our witness; ``peering``: what

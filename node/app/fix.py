@@ -8,13 +8,16 @@ In this order, each step on its own and repeatable:
    the exports, whose entries come back as texts under new CIDs. What was withdrawn here, what a tombstone is
    about in the store or in the decision log, never comes back.
 4. What is still missing is noted (``loss.json``), until ``neuroswarm doctor --accept-loss``.
+
+Cut off at any moment and run again, it ends as if it had run once: what is lost is noted before the damaged
+file is replaced and before a damaged block is let go, and struck from the note when it is back.
 """
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,14 +30,14 @@ from node.app.ipfs import open_ipfs
 from node.app.links import Links
 from node.app.memory import open_kept
 from node.app.operator_desk import LaterSemantics
-from node.app.storage import EXPORT, Ground, open_ground, router_of
+from node.app.storage import EXPORT, Ground, lock_data, open_ground, router_of
 from node.app.transfer import kept_export
 from node.app.transfer.fetched_blocks import Fetcher
 from node.app.transfer.portable import Keeping, PortableIndex
 from node.audit.decisions.log import DecisionLog
 from node.cache.keys import keyword_key
 from node.core.clock import Clock, SystemClock
-from node.core.errors import CorruptState, NodeError, NotFound
+from node.core.errors import CorruptState, Misconfigured, NodeError, NotFound
 from node.core.identity import Identity
 from node.core.ipld.cid import Cid
 from node.core.record import AnswerRecord, decode, format_time
@@ -42,7 +45,6 @@ from node.core.settings import Settings
 from node.peers.sync.blocks import Gets
 from node.pipeline.class_limit import class_limit
 from node.store import guard as loss
-from node.store.lock import DataLock
 from node.store.record_keys import RecordKeys
 from node.store.record_rules import LIVE, LOCAL
 from node.store.record_schema import schema as block_schema
@@ -51,6 +53,7 @@ from node.store.salvage.blocks import Rebuilding, Rebuilt
 from node.store.salvage.tables import Salvage, Take, tables_of
 
 BLOCKS = "blocks.sqlite"
+_WITH_FILE = "records were lost with a damaged file"
 
 
 @dataclass(slots=True)
@@ -72,11 +75,15 @@ async def fix(settings: Settings, sources: Sequence[Path] = ()) -> Fixed:
     where a node uses the directory, ``CorruptState`` for what this cannot mend (keys, the log), and
     ``Unavailable``."""
     clock, fixed = SystemClock(), Fixed()
-    folder = Path(settings.data_dir)
-    with DataLock.acquire(folder):
-        lost = await asyncio.to_thread(_files, folder, clock, fixed)
     async with AsyncExitStack() as stack:
-        ground = await open_ground(settings, clock, stack)
+        try:
+            folder = await asyncio.to_thread(lock_data, settings, stack)
+        except Misconfigured as exc:
+            raise Misconfigured(
+                f"nothing was mended: {exc}; a node that runs has to be stopped first"
+            ) from exc
+        lost = await asyncio.to_thread(_files, folder, clock, fixed)
+        ground = await open_ground(settings, clock, stack, is_locked=True)
         if fixed.is_state_mended:
             await (await _portable(ground)).note_imported(Path(settings.index_file))
         lost |= dict.fromkeys(await _missing(ground, fixed))
@@ -123,30 +130,43 @@ def _blocks(folder: Path, stamp: str, clock: Clock) -> files.Mended[Rebuilt]:
                 "not sealed; restore it from a backup"
             )
 
+        def noted(found: Rebuilt) -> Rebuilt:
+            if found.lost:
+                _add_loss(folder, found.lost, clock)
+            return found
+
         def fill(connection: sqlite3.Connection) -> tuple[Take, Callable[[Salvage], Rebuilt]]:
             made = Rebuilding(connection, tables_of(schema), keys, identity.root, keyword_key)
-            return made.take, made.finish
+            return made.take, lambda done: noted(made.finish(done))
 
         return files.mend(folder / BLOCKS, schema, stamp, fill)
     finally:
         keys.close()
 
 
+def _add_loss(folder: Path, lost: Iterable[Cid], clock: Clock) -> None:
+    cids = tuple(map(str, lost))
+    loss.add_loss(folder, loss.Loss(format_time(clock.now()), _WITH_FILE, cids))
+
+
 async def _missing(ground: Ground, fixed: Fixed) -> list[Cid]:
     """Step 2, and what was noted as lost, or is known to have been stored and is not here."""
     guard, scan = guard_of(ground)
-    found = await scan.round()
-    for cid in found.damaged:
-        await ground.store.blocks.delete(cid)
-    if found.count:
-        fixed.say("blocks", "let go", f"{found.count} of {found.blocks} blocks were damaged")
+    damaged = dict[Cid, None]()
+    while (found := await scan.round()).damaged and not damaged.keys() >= set(found.damaged):
+        await asyncio.to_thread(_add_loss, ground.data_dir, found.damaged, ground.clock)
+        for cid in found.damaged:
+            await ground.store.blocks.delete(cid)
+        damaged |= dict.fromkeys(found.damaged)
+    if damaged:
+        fixed.say("blocks", "let go", f"{len(damaged)} blocks were damaged")
     named = await exported_cids(ground.data_dir)
     if await guard.falls_short():
         await guard.note_loss(named)
         (ground.data_dir / loss.HEAD).unlink(missing_ok=True)  # the head is made anew
     noted = await asyncio.to_thread(loss.read_loss, ground.data_dir)
     before = [Cid.parse(cid) for cid in (noted.cids if noted else ())]
-    return [*found.damaged, *before, *await ground.store.unknown(named)]
+    return [*damaged, *before, *await ground.store.unknown(named)]
 
 
 async def _bring_back(ground: Ground, lost: list[Cid], sources: Sequence[Path], fixed: Fixed) -> None:
@@ -184,7 +204,7 @@ async def _bring_back(ground: Ground, lost: list[Cid], sources: Sequence[Path], 
     came = len(asked - wanted.keys() - named)
     unnamed = noted.unnamed if noted is not None else 0
     unnamed = None if unnamed is None else max(0, unnamed - came)
-    why = noted.why if noted is not None else "records were lost with a damaged file"
+    why = noted.why if noted is not None else _WITH_FILE
     at = format_time(ground.clock.now())
     await _note(ground, loss.Loss(at, why, tuple(str(cid) for cid in wanted if cid in named), unnamed), fixed)
 

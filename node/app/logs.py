@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from node.api.logs import Away, Served
+from node.api.logs import Served
 from node.app.data_files import renewed
 from node.app.restored import ASK_EVERY_S, RestoredLogs, held
 from node.app.storage import VERSION, Ground, Probe, asks, copies_of, fact, keys_of, policy_of
@@ -28,6 +28,8 @@ from node.audit.decisions.log import DecisionLog
 from node.audit.log.archive import archives_of
 from node.audit.log.writer import Pace, TileLog
 from node.audit.tlog.policy import WitnessPolicy
+from node.audit.upkeep.away import Away
+from node.audit.upkeep.cold import TICK_S, ColdSweep
 from node.audit.upkeep.offline import make_ready
 from node.audit.upkeep.upkeep import Upkeep
 from node.audit.witnesses.cosigning import Witnesses
@@ -141,6 +143,9 @@ async def open_logs(
         probes.append(await _anchored(ground, decisions, scheduler))
         keeper = _keeper(ground, decisions, blocks)
         probes += [fact(keeper.health), fact(away.health)]
+        cold = _cold(ground, folders["decisions"], away)
+        scheduler.every(TICK_S, "look_at_archive", cold.tick)
+        scheduler.soon("look_at_archive_first", cold.tick)
     if held(data_dir):
         probes.append(_after_restore(ground, publications, policy, scheduler))
     return Logs(publications, folders, witness, public, heads, tuple(probes), keeper, away, store.file)
@@ -164,6 +169,20 @@ def _keeper(ground: Ground, decisions: DecisionLog, blocks: LogBlocks) -> EpochK
         archives_of(own)(own.to) if own.to else None,
         followed=lambda: blocks.epoch,
         is_clock_sure=lambda: ground.clock.doubt is None,
+    )
+
+
+def _cold(ground: Ground, served: Served, away: Away) -> ColdSweep:
+    """Of the epochs that were moved away. Raises ``Misconfigured``."""
+    own = ground.settings.archive
+    return ColdSweep(
+        served.directory,
+        served.folder,
+        partial(epochs.high_water, ground.data_dir / "keys"),
+        away,
+        away.archives(own.to) if own.to else None,
+        ground.clock,
+        own.check_days,
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -19,6 +20,7 @@ from pathlib import Path
 from node.app.data_files import formats
 from node.app.restored import mark_restored
 from node.audit.decisions import epochs as epoch_folders
+from node.audit.decisions.disk import locked
 from node.audit.decisions.epoch_check import EpochReport, verify_epochs
 from node.audit.log.reader import CHECKPOINT, VKEY, FolderSource
 from node.audit.log.verify import Report, verify_log
@@ -28,7 +30,7 @@ from node.core.identity import Identity
 from node.core.settings import Settings
 from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint, Verifier
 from node.store.backup import restoring
-from node.store.backup.folder import BackupFolder
+from node.store.backup.folder import ERASED, BackupFolder, read_erased
 from node.store.backup.manifest import Manifest
 from node.store.backup.restoring import STAGING
 from node.store.backup.writing import PUBLICATIONS
@@ -96,34 +98,51 @@ def restore(
     is_new: bool = False,
     show: Show,
 ) -> Restored:
-    """Blocking. ``keys``: those of a key file; ``is_new``: there are none, and a new node begins. Raises
-    ``BadInput`` (something is in the way, no keys), ``Misconfigured`` (a node runs there), ``Rejected`` (the
-    log, a key or a format does not hold), ``CorruptState``, ``NotFound``, ``Unavailable``; then what was
-    there is as it was."""
+    """Blocking. ``keys``: those of a key file; ``is_new``: there are none, and a new node begins. What was
+    cut off while things moved into place goes on there, whatever else is asked for. Raises ``BadInput``
+    (something is in the way, no keys, another one was cut off), ``Misconfigured`` (a node runs there),
+    ``Rejected`` (the log, a key or a format does not hold), ``CorruptState``, ``NotFound``, ``Unavailable``;
+    then what was there is as it was, or the same command goes on."""
     data_dir, log_dir = Path(settings.data_dir), Path(settings.governance_dir)
     own_directory(data_dir)
-    with translated(f"the backup {manifest.id} cannot be put in place"), DataLock.acquire(data_dir):
-        for directory in (data_dir, log_dir):
-            restoring.check_free(directory, replace=replace)
-        _check_keys(data_dir, folder, keys, is_new=is_new)
-        look = partial(_check_formats, manifest)
-        gone = restoring.stage(folder, manifest, data_dir, log_dir, show, look)
-        staged = data_dir / STAGING
-        if is_new:
-            keys = {_RECORD_KEYS: b""}  # known to be gone: else the start asks for them
-        if keys is not None:
-            own_directory(staged / "keys")
-            for name, data in keys.items():
-                put(staged / "keys" / name, data)
-        key_dir = data_dir / "keys" if keys is None else staged / "keys"
-        identity = Identity.load_or_create(key_dir, now)
-        report, epochs = asyncio.run(_checked(log_dir / STAGING, staged, None if is_new else identity))
-        signed, former = _signed(key_dir), ""
-        if is_new:
-            former = restoring.begin_anew(data_dir, log_dir, manifest.id)
+    with ExitStack() as stack:
+        stack.enter_context(translated(f"the backup {manifest.id} cannot be put in place"))
+        stack.enter_context(DataLock.acquire(data_dir))
+        own_directory(log_dir)
+        for directory in (log_dir, data_dir / PUBLICATIONS):
+            if directory.is_dir():
+                stack.enter_context(locked(directory))  # nobody mends it meanwhile
+        step, former = restoring.step_of(data_dir), ""
+        if step is None:
+            for directory in (data_dir, log_dir):
+                restoring.check_free(directory, replace=replace)
+            _check_keys(data_dir, folder, keys, is_new=is_new)
+            look = partial(_check_formats, manifest)
+            gone = restoring.stage(folder, manifest, data_dir, log_dir, show, look)
+            staged = data_dir / STAGING
+            if is_new:
+                keys = {_RECORD_KEYS: b""}  # known to be gone: else the start asks for them
+            key_dir = data_dir / "keys" if keys is None else _staged_keys(staged, keys)
+            identity = Identity.load_or_create(key_dir, now)
+            report, epochs = asyncio.run(_checked(log_dir / STAGING, staged, None if is_new else identity))
+            signed = _signed(key_dir)
+            if is_new:
+                former = restoring.begin_anew(data_dir, log_dir, manifest.id)
+            else:
+                mark_restored(staged)
+            aside = restoring.put_in_place(data_dir, log_dir, manifest.id)
         else:
-            mark_restored(staged)
-        aside = restoring.put_in_place(data_dir, log_dir, manifest.id)
+            if step.backup != manifest.id:
+                raise BadInput(
+                    f"a restore of backup {step.backup} was cut short while it moved into place: end that "
+                    f"first (--at {step.backup})",
+                    field="at",
+                )
+            aside = restoring.put_in_place(data_dir, log_dir, manifest.id)
+            gone = read_erased(data_dir / ERASED)
+            identity = Identity.load_or_create(data_dir / "keys", now)
+            report, epochs = asyncio.run(_checked(log_dir, data_dir, identity))
+            signed = _signed(data_dir / "keys")
     entries = 0 if report is None else report.entries
     return Restored(
         manifest.id,
@@ -137,6 +156,14 @@ def restore(
         tuple(map(str, aside)),
         former and str(log_dir / former),
     )
+
+
+def _staged_keys(staged: Path, keys: Mapping[str, bytes]) -> Path:
+    key_dir = staged / "keys"
+    own_directory(key_dir)
+    for name, data in keys.items():
+        put(key_dir / name, data)
+    return key_dir
 
 
 def _check_keys(

@@ -6,7 +6,7 @@ for. So the mark that a restore leaves (``data/restored``) holds both logs. Witn
 as at every start; where there are none, and for the publications log, the peers of the settings are: each
 node shows the checkpoints that it has cosigned. One that is ahead of the folder, or of another tree, suspends
 the log (``neuroswarm log recover --new-epoch``); one that is not lets it go on. While nobody shows any, it
-waits.
+waits; then, and where nobody is there to be asked, the operator decides (``neuroswarm log recover``).
 """
 
 from __future__ import annotations
@@ -35,6 +35,11 @@ log = logging.getLogger("neuroswarm.restored")
 MARK = "restored"
 _MARK_BYTES_MAX = 4_096
 CHECK = "restored"
+_WAYS = {
+    DECISIONS: "neuroswarm log recover --new-epoch closes the decision log and begins the next",
+    PUBLICATIONS: "neuroswarm log recover --publications lets that log go on, if you know that nobody has "
+    "seen more of it than the backup holds (peers drop a node that signs two histories)",
+}
 ASK_EVERY_S = 30
 
 
@@ -112,11 +117,12 @@ class RestoredLogs:
         nobody = "there is no peer in peers.urls that could be asked"
         usual = "being asked" if self._sites or self._witnesses_ask else nobody
         said = "; ".join(f"{one.origin}: {self._said.get(one.origin, usual)}" for one in waiting)
+        ways = [way for name, way in _WAYS.items() if name in self._logs and self._logs[name]() in waiting]
         return Check(
             CHECK,
             "warn",
             "restored from a backup: no checkpoint is signed before a witness or peer has shown what it "
-            f"holds ({said}). For the decision log you may begin anew: neuroswarm log recover --new-epoch",
+            f"holds ({said}). Or stop the node and decide: {'; '.join(ways)}",
         )
 
     async def _ask(self, tile_log: TileLog) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -93,13 +93,24 @@ class Ground:
         return Recorder(self.decisions, self.metrics.unlogged, refuses=refuses)
 
 
-async def open_ground(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Ground:
-    """Lock the data directory and the identity, and open clock, records, log, adapters and state."""
+def lock_data(settings: Settings, stack: AsyncExitStack | ExitStack) -> Path:
+    """The data directory, locked until ``stack`` is left. Blocking. Raises ``Misconfigured``."""
     data_dir = Path(settings.data_dir)
-    await asyncio.to_thread(own_directory, data_dir, 0o700 | _reach(settings.export_mode))
+    own_directory(data_dir, 0o700 | _reach(settings.export_mode))
     stack.enter_context(DataLock.acquire(data_dir))
     if (data_dir / STAGING).exists():
-        raise Misconfigured(f"a restore into {data_dir} was cut short: run it again, with --replace")
+        raise Misconfigured(f"a restore into {data_dir} was cut short: run it again")
+    return data_dir
+
+
+async def open_ground(
+    settings: Settings, wall: Clock, stack: AsyncExitStack, *, is_locked: bool = False
+) -> Ground:
+    """Lock the data directory, unless the caller has (``is_locked``), and the identity; open clock, records,
+    log, adapters and state."""
+    if not is_locked:
+        await asyncio.to_thread(lock_data, settings, stack)
+    data_dir = Path(settings.data_dir)
     clock = await open_clock(settings, wall, data_dir)
     http = await stack.enter_async_context(http_session(settings, dates(clock)))
     asks = sources(settings, http, clock)

@@ -164,7 +164,8 @@ def _restored(done: Restored, before: str, settings: Settings) -> list[str]:
     else:
         lines.append(
             "  the next start signs nothing before a witness or peer has shown what it holds of the logs; "
-            "where there is none, or it holds more: neuroswarm log recover --new-epoch"
+            "where there is none, or it holds more: neuroswarm log recover --new-epoch; the log of what "
+            "it shares waits for a peer, or for your word: neuroswarm log recover --publications"
         )
     return lines
 

@@ -14,7 +14,6 @@ from node import __version__
 from node.cli.desk import desk
 from node.cli.http import NOBODY, base, call
 from node.cli.terminal import tell
-from node.core.errors import Misconfigured
 from node.core.settings import Settings
 
 MARK = {"pass": "ok  ", "warn": "warn", "fail": "FAIL"}
@@ -168,10 +167,7 @@ def _fix(args: argparse.Namespace, settings: Settings) -> int:
     from node.app.fix import fix
     from node.store.salvage.files import DAMAGED
 
-    try:
-        fixed = asyncio.run(fix(settings, [Path(one) for one in args.sources or ()]))
-    except Misconfigured as exc:
-        raise Misconfigured(f"nothing was mended: {exc}; a node that runs has to be stopped first") from exc
+    fixed = asyncio.run(fix(settings, [Path(one) for one in args.sources or ()]))
     lines = [f"{outcome:<12}  {what:<20} {text}" for what, outcome, text in fixed.done]
     lines += [f"{'lost':<12}  {cid}" for cid in fixed.lost]
     if fixed.unnamed != 0:

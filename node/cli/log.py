@@ -1,7 +1,6 @@
-"""The commands ``neuroswarm log …``: look at a transparency log, check it, prove one entry, begin a new
-epoch.
+"""The commands ``neuroswarm log …``: look at a transparency log, check it, prove one entry.
 
-All but ``recover`` only read, and work beside a running node. Exit statuses, for scripts: 0 what was asked
+They only read, and work beside a running node. Exit statuses, for scripts: 0 what was asked
 for holds, 1 it does not hold, 2 it could not be looked at.
 """
 
@@ -19,7 +18,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from node import __version__
 from node.audit.decisions.epoch_check import FOLDER as EPOCHS
 from node.audit.decisions.epoch_check import EpochReport, verify_epochs
 from node.audit.log.reader import WITNESSED, LogReader
@@ -394,51 +392,6 @@ def anchor_status(args: argparse.Namespace, settings: Settings) -> int:
     lines += [f"{'damaged':<10} {files.directory / name}" for name in files.damaged]
     shown = {"is_on": is_on, "anchors": rows, "damaged": list(files.damaged)}
     return told(args, shown, lines, ok=not files.damaged)
-
-
-def recover(args: argparse.Namespace, settings: Settings) -> int:
-    """Close the log as it is, and begin a new one."""
-    from node.app.restored import let_go
-    from node.audit.decisions.new_epoch import start_new_epoch
-    from node.core.clock import SystemClock
-    from node.core.identity import Identity
-    from node.core.record import DECISIONS
-    from node.store.lock import DataLock, identity_held
-
-    directory, keys = Path(settings.governance_dir), Path(settings.data_dir) / "keys"
-    if not keys.is_dir():  # the log's folder may be lost: the keys know what was signed
-        raise NotFound(f"there is no {keys}: nothing to recover")
-    clock = SystemClock()
-    with DataLock.acquire(Path(settings.data_dir)):
-        identity = Identity.load_or_create(keys, clock.now())
-        with identity_held(identity.root):
-            begun = asyncio.run(
-                start_new_epoch(
-                    directory,
-                    identity.decisions_origin,
-                    identity.log_signers,
-                    clock,
-                    keys=keys,
-                    policy=f"neuroswarm-{__version__}",
-                )
-            )
-        let_go(Path(settings.data_dir), DECISIONS)
-    previous = begun.previous
-    lost = max(0, previous.size - begun.kept_size)
-    shown = {
-        "epoch": begun.number,
-        "origin": begun.origin,
-        "previous": {"origin": previous.origin, "size": previous.size, "root": previous.root},
-        "kept_size": begun.kept_size,
-        "lost": lost,
-    }
-    lines = [
-        f"epoch {begun.number} has begun: {begun.origin}",
-        f"  it follows {previous.origin}, last signed at {previous.size} entries",
-    ]
-    if lost:
-        lines.append(f"  {lost} of them are not in the folder any more; the new log's first entry says so")
-    return told(args, shown, lines)
 
 
 # --- pieces ---------------------------------------------------------------------------------------

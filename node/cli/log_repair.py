@@ -14,7 +14,9 @@ from node.audit.upkeep.upkeep import Upkeep
 from node.cli.log import told
 from node.cli.log_location import own_keys
 from node.cli.terminal import Progress
+from node.core.errors import Misconfigured
 from node.core.settings import Settings
+from node.store.backup.restoring import STAGING
 
 PUBLICATIONS = "publications"
 """The folder of the log of publications, in the data directory."""
@@ -30,6 +32,8 @@ def repair(args: argparse.Namespace, settings: Settings) -> int:
             return keys / "publications.signed"
         return epochs.high_water(keys, epoch)
 
+    if (directory / STAGING).exists():
+        raise Misconfigured(f"a restore into {directory} was cut short: run it again first")
     line = Progress("reading")
 
     async def run() -> Upkeep:

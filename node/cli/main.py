@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from node.cli import backup, cache, cache_files, explain, keys, log, log_repair, parser, peers
+from node.cli import backup, cache, cache_files, explain, keys, log, log_recover, log_repair, parser, peers
 from node.cli.ask import ask
 from node.cli.doctor import doctor
 from node.cli.feedback import feedback
@@ -48,7 +48,7 @@ COMMANDS: Mapping[str, Command] = {
     "log verify-receipt": log.verify_receipt,
     "log anchor status": log.anchor_status,
     "log repair": log_repair.repair,
-    "log recover": log.recover,
+    "log recover": log_recover.recover,
     "peers list": peers.listed,
     "peers add": peers.add,
     "peers trust": peers.trust,

@@ -45,7 +45,7 @@ def _add(to: Any, option: str | Mapping[str, Any], table: Mapping[str, Any]) -> 
         for name in table["groups"].get(option, (option,)):
             _add(to, table["options"][name], table)
     elif "one_of" in option:
-        group = to.add_mutually_exclusive_group()
+        group = to.add_mutually_exclusive_group(required=option.get("is_required", False))
         for one in option["one_of"]:
             _add(group, one, table)
     else:

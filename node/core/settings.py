@@ -219,7 +219,8 @@ class Log:
 class Archive:
     """Where closed epochs of the decision log are moved. ``to``: a folder, or ``s3://bucket/prefix`` (the
     extra ``s3``); empty: they stay. ``endpoint``: of an S3-compatible store, empty: Amazon's.
-    ``epochs_here``: so many of the newest closed ones stay. ``timeout_s``: one request to the store."""
+    ``epochs_here``: so many of the newest closed ones stay. ``timeout_s``: one request to the store.
+    ``check_days``: in so many days each file there is read and checked once; 0: when somebody asks for it."""
 
     to: str = ""
     endpoint: str = web_address("")
@@ -228,6 +229,7 @@ class Archive:
     secret: str = field(default="", repr=False)
     epochs_here: int = between(0, 1, 1_000)
     timeout_s: float = between(1, 30.0, 600)
+    check_days: int = between(0, 30, 3_650)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -84,9 +84,26 @@ def _loss(data: Any) -> Loss:
 
 def write_loss(folder: Path, loss: Loss) -> None:
     """Blocking; durable on return. Raises ``Unavailable``."""
-    cids = list(loss.cids[:CIDS_MAX])
-    fields = {"v": _VERSION, "at": loss.at, "why": loss.why, "cids": cids, "unnamed": loss.unnamed}
+    cids, more = list(loss.cids[:CIDS_MAX]), len(loss.cids[CIDS_MAX:])
+    unnamed = None if loss.unnamed is None else loss.unnamed + more
+    fields = {"v": _VERSION, "at": loss.at, "why": loss.why, "cids": cids, "unnamed": unnamed}
     put(folder / LOSS, orjson.dumps(fields, option=orjson.OPT_INDENT_2))
+
+
+def add_loss(folder: Path, loss: Loss) -> Loss:
+    """Note a loss beside what is noted already; what is noted now. One of the same reason, whose noting was
+    cut off, counts once. Blocking; durable on return. Raises ``Unavailable``."""
+    before = read_loss(folder)
+    if before is not None:
+        cids = tuple(dict.fromkeys([*before.cids, *loss.cids]))
+        unnamed = before.unnamed if before.why == loss.why else _sum(before.unnamed, loss.unnamed)
+        loss = replace(loss, cids=cids, unnamed=unnamed)
+    write_loss(folder, loss)
+    return loss
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
 
 
 def accept_loss(folder: Path) -> Loss | None:
@@ -129,7 +146,7 @@ class StoreGuard:
         self._folder = folder
         self._scan = scan
         self._clock = clock
-        self._marked = (0, 0)
+        self._marked: tuple[int, int] | None = None
         self._since: datetime | None = None
 
     async def _state_now(self) -> tuple[int, int]:
@@ -148,16 +165,11 @@ class StoreGuard:
         known = await asyncio.to_thread(known_sequence, self._folder)
         lived = await asyncio.to_thread(_number, self._folder / MARK, "live")
         missing = await self._store.unknown(named)
-        before = await asyncio.to_thread(read_loss, self._folder)
-        cids = dict.fromkeys(
-            [*(before.cids if before else ()), *(str(cid) for cid in named if cid in missing)]
-        )
+        cids = tuple(str(cid) for cid in named if cid in missing)
         unnamed = None if lived is None else max(0, lived - live - len(missing))
-        if before is not None:
-            unnamed = None if before.unnamed is None or unnamed is None else before.unnamed + unnamed
         why = f"the store has come to record {last}, and this node had stored up to record {known} before"
-        loss = Loss(format_time(self._clock.now()), why, tuple(cids), unnamed)
-        await asyncio.to_thread(write_loss, self._folder, loss)
+        loss = Loss(format_time(self._clock.now()), why, cids, unnamed)
+        loss = await asyncio.to_thread(add_loss, self._folder, loss)
         _log.error("event=records_lost reason=%s", loss.said)
         await self.mark()
 

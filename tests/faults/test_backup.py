@@ -458,3 +458,49 @@ async def test_a_restore_that_was_cut_short_is_run_again(home: Path, moved: str)
     assert (log / "README.md").exists()
     async with start(home / "two") as node:
         assert await answered(node, QUESTION) == SECRET
+
+
+@pytest.mark.slow
+async def test_a_publications_log_that_nobody_knows_goes_on_by_the_operators_word(home: Path) -> None:
+    """There is no peer that could be asked: health says what waits, and what ends that."""
+    async with start(home / "one"):
+        await backup(home / "one", home / "bak", *with_keys(home))
+    done = await restore(home / "two", home / "bak", *with_keys(home))
+    assert done.returncode == 0, done.stderr
+    async with start(home / "two") as node:
+        said = await node.check("restored")
+        assert said["status"] == "warn"
+        assert "publications: there is no peer in peers.urls that could be asked" in said["output"]
+        assert "neuroswarm log recover --publications" in said["output"]
+        done = await command(home / "two", "log", "recover", "--publications")
+        assert done.returncode == 2
+        assert "in use by another node" in done.stderr
+    done = await command(home / "two", "log", "recover")
+    assert done.returncode == 2, "one of the two has to be said"
+    done = await command(home / "two", "log", "recover", "--publications")
+    assert done.returncode == 0, done.stderr
+    assert json.loads((home / "two" / "data" / "restored").read_text()) == ["decisions"]
+    async with start(home / "two") as node:
+        said = await node.check("restored")
+        assert "publications" not in said["output"]
+        assert "--new-epoch" in said["output"]
+        assert (await node.check("log:publications"))["status"] == "pass"
+    await command(home / "two", "log", "recover", "--new-epoch")
+    async with start(home / "two") as node:
+        assert (await node.get("/health"))[1]["checks"].get("restored") is None
+
+
+async def test_the_operators_word_does_not_stand_against_the_keys(home: Path) -> None:
+    """They know of a checkpoint that the backup does not hold."""
+    async with start(home / "one"):
+        await backup(home / "one", home / "bak", *with_keys(home))
+    done = await restore(home / "one", home / "bak", "--replace")
+    assert done.returncode == 0, done.stderr
+    signed = home / "one" / "data" / "keys" / "publications.signed"
+    note = signed.read_bytes().split(b"\n")
+    note[1] = b"%d" % (int(note[1]) + 3)
+    signed.write_bytes(b"\n".join(note))
+    done = await command(home / "one", "log", "recover", "--publications")
+    assert done.returncode == 1
+    assert "peers drop a node that signs two histories" in done.stderr
+    assert "publications" in json.loads((home / "one" / "data" / "restored").read_text())

@@ -32,6 +32,7 @@ from node.audit.tlog.tiles import Tile
 from node.audit.tlog.vouched import Rows
 from node.core.errors import CorruptState, Misconfigured, NotFound, Rejected, Unavailable
 from node.core.files import DISK, translated
+from node.core.signed_note import Checkpoint
 
 MARKER = "moved.json"
 STAYS = (CHECKPOINT, WITNESSED, VKEY, MARKER)
@@ -188,9 +189,13 @@ class MovedLog:
     async def tile(self, tile: Tile) -> Checked:
         """A tile or bundle from the archive. Raises as ``CheckedFolder.tile``."""
         here = await asyncio.to_thread(self._here.newest)
+        return await self.tile_under(here.note, here.checkpoint, tile)
+
+    async def tile_under(self, note: bytes, checkpoint: Checkpoint, tile: Tile) -> Checked:
+        """``tile`` under a checkpoint that the caller trusts to be this epoch's."""
         fetched = _Fetched(self._away)
         checked = CheckedFiles(fetched)
-        standing = Standing(here.note, here.checkpoint, checked.rows(here.checkpoint, self._rows))
+        standing = Standing(note, checkpoint, checked.rows(checkpoint, self._rows))
         for _ in range(_FETCHES_MAX):
             try:
                 found = await asyncio.to_thread(checked.tile_under, standing, tile)

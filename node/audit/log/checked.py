@@ -280,6 +280,9 @@ class CheckedFolder(CheckedFiles):
     @staticmethod
     def _keys_in(data: bytes) -> Sequence[Verifier]:
         try:
-            return [Verifier.from_vkey(line) for line in data.decode("ascii").split()]
+            keys = [Verifier.from_vkey(line) for line in data.decode("ascii").split()]
         except (UnicodeDecodeError, Rejected) as exc:
             raise DamagedLog("the file vkey of this log is damaged here and not given out") from exc
+        if not keys:
+            raise DamagedLog("the file vkey of this log is empty here and not given out")
+        return keys

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from node.audit.decisions.origin import epoch_of
 from node.audit.log.contradictions import Evidence
 from node.audit.log.reader import FolderSource, LogReader
 from node.audit.log.writer import Published, TileLog
@@ -364,7 +365,8 @@ class Witnesses:
             elif answer.status == 422:
                 await self._judge(witness, ours, old, f"holds another tree of {old} entries")
             else:
-                raise Rejected(_refusal(witness, answer.status, origin))
+                keys = self._keys(origin)
+                raise Rejected(_refusal(witness, answer.status, origin, keys[0].vkey if keys else ""))
         raise Unavailable(f"the size that {witness.name} holds changes from answer to answer")
 
     async def _judge(self, witness: WitnessClient, ours: _Ours, size: int, claim: str) -> None:
@@ -411,10 +413,18 @@ def _by_url(policy: WitnessPolicy) -> dict[str, list[WitnessLine]]:
     return lines
 
 
-def _refusal(witness: WitnessClient, status: int, origin: str) -> str:
+def _refusal(witness: WitnessClient, status: int, origin: str, vkey: str) -> str:
+    give = f"give its operator the vkey {vkey}" if vkey else "give its operator the vkey"
+    base, number = epoch_of(origin)
+    unknown = f"does not know this log: {give}"
+    if number > 1:
+        unknown = (
+            f"does not know epoch {number} of {base}, being no witness that follows a log from epoch to "
+            f"epoch: {give}, or let no epoch end by itself (log.epoch_days = 0, log.epoch_bytes = 0)"
+        )
     reasons = {
-        403: "knows another key for this log: give its operator the vkey",
-        404: "does not know this log: give its operator the vkey",
+        403: f"knows another key for this log: {give}",
+        404: unknown,
         400: "finds our submission malformed",
     }
     said = reasons.get(status, "answered as no witness does: is this the address of one?")

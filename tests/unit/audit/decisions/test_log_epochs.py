@@ -13,11 +13,12 @@ from pathlib import Path
 import orjson
 import pytest
 
-from node.api.logs import AWAY_AT_ONCE, Away
 from node.audit.decisions import epochs
 from node.audit.decisions.epochs import Turn
 from node.audit.decisions.moving import move
 from node.audit.log.archive import FolderArchive
+from node.audit.upkeep.away import AWAY_AT_ONCE, Away
+from node.core.signed_note import Checkpoint
 from tests import log_folders, log_kit
 from tests.epoch_kit import folders
 from tests.manual_clock import ManualClock
@@ -268,6 +269,20 @@ async def test_what_was_moved_to_an_archive_is_served_as_before(tmp_path: Path) 
         for path in ("tile/0/003", "tile/0/002.p/89", "tile/3/000", "proof/600"):
             assert (await door.get(f"{BASE}/epochs/1/{path}"))[0] == 404, path
         assert (await door.get(f"{BASE}/epochs/7/tile/0/000"))[0] == 404
+
+
+async def test_who_asks_the_newest_epoch_for_an_earlier_one_is_told_where_that_is(tmp_path: Path) -> None:
+    """A reader that knows no epochs goes on at the address that it knows."""
+    await moved(tmp_path, 600)
+    async with served({"decisions": tmp_path / "log"}, away=Away(folders)) as door:
+        for path in ("tile/0/001", "tile/entries/002.p/88", "proof/599"):
+            status, data, _ = await door.get(f"{BASE}/{path}")
+            assert status == 404
+            assert b"this is epoch 2 of the log: epoch 1 is at epochs/<number>/ below this address" in data
+        status, data, _ = await door.get(f"{BASE}/epochs/1/tile/0/003")
+        assert (status, b"this is epoch" in data) == (404, False)
+        note = Checkpoint.of_note(await door.body(f"{BASE}/epochs/1/checkpoint"))
+        assert (note.origin, note.size) == (FIRST, 600)
 
 
 async def answers(door: Door, written: dict[str, bytes], tmp_path: Path) -> int:

@@ -28,7 +28,8 @@ from tests.simulators.witness import WitnessStandIn as Stand
 
 ORIGIN = "z6MkTest.neuroswarm/decisions"
 LOG = rfc6962.Key(ORIGIN)
-SIGNER = Ed25519Signer(ORIGIN, Ed25519PrivateKey.from_private_bytes(rfc6962.sha256(ORIGIN.encode())))
+KEY = Ed25519PrivateKey.from_private_bytes(rfc6962.sha256(ORIGIN.encode()))
+SIGNER = Ed25519Signer(ORIGIN, KEY)
 TIMEOUT_S = 10.0
 
 
@@ -90,16 +91,18 @@ async def bench(
     *,
     is_held: bool = False,
     name: str = "log",
+    origin: str = ORIGIN,
 ) -> AsyncIterator[Bench]:
+    signer = Ed25519Signer(origin, KEY)
     clock, folder, mark = ManualClock(), tmp_path / name, tmp_path / f"{name}.high-water"
     pace = Pace(every_s=3_600, is_held=is_held)  # never by time: the tests say when to publish
-    log = await TileLog.open(folder, ORIGIN, [SIGNER], clock, high_water=mark, pace=pace)
+    log = await TileLog.open(folder, origin, [signer], clock, high_water=mark, pace=pace)
     counts: Counter[str] = Counter()
     async with aiohttp.ClientSession(trust_env=False, auto_decompress=False) as http:
         witnesses = Witnesses(
             policy,
             lambda: log,
-            lambda _: [SIGNER.verifier],
+            lambda _: [signer.verifier],
             http,
             clock,
             timeout_s=TIMEOUT_S,
@@ -451,3 +454,13 @@ def test_a_good_policy_is_read(tmp_path: Path) -> None:
     path = tmp_path / "policy.txt"
     path.write_text(f"witness w {rfc6962.Key('w', 4).vkey} https://w.example/x\nquorum w\n", encoding="utf-8")
     assert load_policy(path).requires_any
+
+
+async def test_a_witness_that_knows_no_epochs_is_named_with_the_key_that_it_lacks(tmp_path: Path) -> None:
+    """It answers 404 to the next epoch: its operator needs the key under that name."""
+    async with witness(0) as old:
+        async with bench(tmp_path, policy_of([old]), origin=f"{ORIGIN}/2") as node:
+            await node.grow()
+            key = Ed25519Signer(f"{ORIGIN}/2", KEY).verifier.vkey
+            await node.health(status="warn", says=f"does not know epoch 2 of {ORIGIN}")
+            assert f"give its operator the vkey {key}, or let no epoch end" in node.witnesses.health().output
