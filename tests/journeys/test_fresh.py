@@ -99,8 +99,8 @@ async def test_the_first_asker_leaves_and_the_others_get_the_one_answer(start: S
     ):
         first = asyncio.create_task(node.ask(QUESTION))
         await model.arrived.wait()
-        others = [asyncio.create_task(node.ask(QUESTION)) for _ in range(199)]
-        while node.service._p.pipeline.under_way < 200:  # else it might leave before another came
+        others = [asyncio.create_task(node.ask(QUESTION)) for _ in range(49)]
+        while node.service._p.pipeline.under_way < 50:  # else it might leave before another came
             await asyncio.sleep(0.01)
         first.cancel()
         with pytest.raises((asyncio.CancelledError, ClientError)):

@@ -146,7 +146,7 @@ def test_only_what_hangs_on_the_words_alone_is_kept() -> None:
         {"ttl_s": 5},
     )
     for change in changes:
-        assert ready.begin(replace(query, **change)) is None  # type: ignore[arg-type]
+        assert ready.begin(replace(query, **change)) is None
     assert ready.begin(query) is not None
 
 

@@ -88,10 +88,10 @@ async def test_what_can_never_work_stops_the_start_and_only_the_start(bench: Sem
     async def never(choice: Choice) -> Embedder:
         raise Misconfigured("setting embed.model names no model")
 
-    load, bench.load = bench.load, never  # type: ignore[method-assign] # another engine room
+    load, bench.load = bench.load, never
     with pytest.raises(Misconfigured, match=r"embed\.model"):
         await bench.start("new")
-    bench.load = load  # type: ignore[method-assign] # as it was
+    bench.load = load
     semantics = await bench.start("new")  # away
     semantics._load = never
     bench.retry()
