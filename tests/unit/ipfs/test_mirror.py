@@ -28,7 +28,7 @@ from tests.simulators.kubo import PEER, KuboStandIn
 
 US = Author(1)
 OTHER_PEER = "12D3KooWQnwEGNqcM2nAcPtRR9rAX8Hrg4k9kJLCHoTR5chJfz6d"
-PATIENCE_S = 20
+PATIENCE_S = 100
 
 
 @pytest.fixture(params=["kubo", "js-ipfs"])
@@ -214,7 +214,10 @@ async def test_a_pin_of_the_operator_is_respected(node: Node, daemon: KuboStandI
         assert daemon.pins == {first: "recursive", second: "direct"}
 
 
-async def test_a_daemon_that_is_away_is_waited_for_and_caught_up(node: Node, daemon: KuboStandIn) -> None:
+async def test_a_daemon_that_is_away_is_waited_for_and_caught_up(
+    node: Node, daemon: KuboStandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("node.ipfs.kubo.PEERS_TIMEOUT_S", 60.0)  # a busy machine tells its peers late
     async with daemon:
         pass  # its address is known now, and nobody listens there
     cids = await node.publish("One?", "Two?")
@@ -359,8 +362,8 @@ async def test_a_stop_without_a_daemon_is_at_once_and_keeps_the_queue(
     cids = await node.publish("One?", "Two?")
     async with node.mirror() as mirror:
         await failed(mirror)
-        async with asyncio.timeout(2):
-            assert await mirror.close(60) == 2
+        async with asyncio.timeout(60):  # not the hour that it may take
+            assert await mirror.close(3_600) == 2
     async with daemon:
         await node.catch_up()
     assert daemon.pinned() == set(cids)
