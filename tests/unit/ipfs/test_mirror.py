@@ -87,6 +87,13 @@ def _came(daemon: KuboStandIn, call: str, times: int) -> bool:
 
 
 @pytest.fixture
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A daemon on a busy machine tells its version and its peers late; neither limit is met here."""
+    monkeypatch.setattr("node.ipfs.kubo.VERSION_TIMEOUT_S", 60.0)
+    monkeypatch.setattr("node.ipfs.kubo.PEERS_TIMEOUT_S", 60.0)
+
+
+@pytest.fixture
 def node(tmp_path: Path, daemon: KuboStandIn) -> Node:
     return Node(tmp_path, daemon)
 
@@ -215,9 +222,8 @@ async def test_a_pin_of_the_operator_is_respected(node: Node, daemon: KuboStandI
 
 
 async def test_a_daemon_that_is_away_is_waited_for_and_caught_up(
-    node: Node, daemon: KuboStandIn, monkeypatch: pytest.MonkeyPatch
+    node: Node, daemon: KuboStandIn, unhurried: None
 ) -> None:
-    monkeypatch.setattr("node.ipfs.kubo.PEERS_TIMEOUT_S", 60.0)  # a busy machine tells its peers late
     async with daemon:
         pass  # its address is known now, and nobody listens there
     cids = await node.publish("One?", "Two?")
@@ -311,7 +317,9 @@ async def test_another_daemon_gets_all_and_the_first_goes_on_where_it_was(
         assert daemon.count("block/put") == puts
 
 
-async def test_a_refusing_daemon_keeps_the_queue_and_says_why(node: Node, daemon: KuboStandIn) -> None:
+async def test_a_refusing_daemon_keeps_the_queue_and_says_why(
+    node: Node, daemon: KuboStandIn, unhurried: None
+) -> None:
     cids = await node.publish("One?", "Two?")
     daemon.faults["block/put"] = "write /blocks: no space left on device"
     async with daemon, node.mirror() as mirror:
@@ -331,7 +339,9 @@ async def test_a_refusing_daemon_keeps_the_queue_and_says_why(node: Node, daemon
     assert b"neuroswarm_mirror_failures_total 0.0" not in node.metrics.text()
 
 
-async def test_a_daemon_that_names_another_cid_is_not_believed(node: Node, daemon: KuboStandIn) -> None:
+async def test_a_daemon_that_names_another_cid_is_not_believed(
+    node: Node, daemon: KuboStandIn, unhurried: None
+) -> None:
     await node.publish("One?")
     daemon.wrong_key = True
     async with daemon, node.mirror() as mirror:

@@ -551,7 +551,9 @@ async def test_the_swap_waits_for_a_state_that_can_be_written(bench: SemanticBen
 # --- whatever happens -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    "seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 12))]
+)
 async def test_after_anything_the_index_holds_the_records(bench: SemanticBench, seed: int) -> None:
     """Stores, withdrawals, imports, deaths, kills and switches in any order; nothing missed or mixed."""
     chance = random.Random(seed)
