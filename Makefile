@@ -41,11 +41,18 @@ run: $(VENV)/.run ## start the node on its embedded defaults
 model: $(VENV)/.run ## get a language model and what runs it; shown and confirmed first (ARGS="--name …")
 	@exec $(BIN)/neuroswarm model $(ARGS)
 
-test: $(VENV)/.dev ## the tests that need no built engine; those left out are counted
-	@$(BIN)/pytest -n logical --maxprocesses=4 -m 'not engine and not slow'
+# Tests keep their byte code, which is most of the time to load them, beside the packages and not in the tree.
+test test-rest: export PYTHONDONTWRITEBYTECODE =
+test test-rest: export PYTHONPYCACHEPREFIX = $(abspath $(VENV))/pycache
+# One process more than cores, for some tests wait: at most four, each holds 0.6 GB.
+WORKERS = $$($(BIN)/python -c 'import os; print(min(4, 1 + (os.cpu_count() or 1)))')
 
-test-rest: $(VENV)/.dev ## the slow ones and those of real engines; what has no engine here is skipped, and counted
+test: $(VENV)/.dev ## the tests that need no built engine; those left out are counted
+	@$(BIN)/pytest -n $(WORKERS) -m 'not engine and not slow'
+
+test-rest: $(VENV)/.dev ## the slow ones, those of real engines (skipped and counted without them), properties at length
 	@$(BIN)/pytest -m 'engine or slow'
+	@$(BIN)/pytest -n $(WORKERS) -m 'hypothesis and not engine and not slow' --hypothesis-profile=long
 
 test-all: test test-rest ## everything
 

@@ -79,7 +79,7 @@ def _processor() -> str:
             if name.strip() == "model name":
                 return value.strip()
     except OSError:
-        pass
+        pass  # not Linux
     return platform.machine()
 
 

@@ -19,7 +19,9 @@ from tests.loaded_once import loaded_once
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
-settings.register_profile("any machine", deadline=None)  # no property depends on how fast a machine is
+# No property depends on how fast a machine is. "long" is the profile of ``make test-rest``.
+settings.register_profile("any machine", deadline=None, max_examples=60)
+settings.register_profile("long", deadline=None, max_examples=300)
 settings.load_profile("any machine")
 
 

@@ -301,7 +301,7 @@ def understand(text: str) -> Node | None:
         if found is not None:
             return found
     except NotMath:
-        pass
+        pass  # no list of numbers; another form may fit
     if len(text) > FORM_CHARS_MAX or not _HINT.search(text):
         return None
     for pattern, build, is_swapped in _FORMS:

@@ -225,7 +225,7 @@ def _top_number(top: CheckedFolder) -> int | None:
     try:
         return epoch_of(top.newest().checkpoint.origin)[1]
     except NotFound:
-        pass
+        pass  # no checkpoint yet: its key's name tells
     except Unavailable as exc:
         raise unreadable(exc) from exc
     try:

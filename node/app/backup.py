@@ -182,7 +182,7 @@ class Backups:
         if tasks:
             await asyncio.wait(tasks)
         async with self._one_at_a_time:
-            pass
+            pass  # a backup that began meanwhile has stopped
 
     # --- by the clock -----------------------------------------------------------------------------
 

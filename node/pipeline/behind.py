@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeAlias, TypeVar
@@ -23,7 +24,7 @@ Work: TypeAlias = Callable[[float], Awaitable[T]]
 """Does it before a deadline (monotonic seconds)."""
 
 
-class Behind(Generic[T]):
+class Behind(ABC, Generic[T]):
     """Use from one event loop. The worker exists only while there is work. ``busy``: people wait for answers
     now; ``name`` is for the log."""
 
@@ -68,16 +69,16 @@ class Behind(Generic[T]):
             await _ended(self._worker)
         self._known.clear()
 
+    @abstractmethod
     def _may_begin(self, key: Hashable) -> bool:
         """Whether there is room for it, and no reason against it."""
-        raise NotImplementedError
 
     def _is_shared(self) -> None:
         """Somebody asked for what is under way."""
 
+    @abstractmethod
     async def _work(self) -> None:
         """Work the queue off."""
-        raise NotImplementedError
 
     async def _run(self, work: Work[T], look_s: float | None = None) -> tuple[bool, T | None]:
         """Whether it came to its end, and its result, None where it failed. A task of its own, so that a

@@ -89,7 +89,7 @@ class PublicReader:
         except NotPublic:
             is_withheld = True
         except NotFound:
-            pass
+            pass  # the other stores may hold it
         except CorruptState as exc:
             damage = exc
         for blocks in self._behind:
@@ -136,5 +136,5 @@ class PublicReader:
         except NotPublic:
             return True
         except (NotFound, CorruptState):
-            pass
+            pass  # it is no record that can be read
         return False

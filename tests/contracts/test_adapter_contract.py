@@ -125,7 +125,7 @@ async def test_answers_have_the_uniform_shape(adapter: Adapter, case: Case) -> N
             assert evidence.source.url
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(max_size=300) | st.lists(st.sampled_from(WORDS.split()), max_size=14).map(" ".join))
 def test_recognise_is_total_and_pure_on_any_text(adapter: Adapter, text: str) -> None:
     for hinted in (False, True):

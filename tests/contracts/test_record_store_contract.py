@@ -105,8 +105,8 @@ async def state_of(store: Store, cid: Cid) -> str:
 
 async def find(store: Store, query: str, **changes: object) -> list[str]:
     options = {"scopes": SCOPES, "context": None} | changes
-    stored = await store.records.find("query_hash", query_hash(normalise(query)), **options)  # type: ignore[arg-type] # kwargs
-    return [one.record.answer for one in stored]  # type: ignore[attr-defined] # answers only
+    stored = await store.records.find("query_hash", query_hash(normalise(query)), **options)
+    return [one.record.answer for one in stored]
 
 
 # --- add and get ----------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ async def test_found_by_each_column(store: Store) -> None:
     stored = await store.records.add(US.answer(slot_key="price:bitcoin:usd"), keyword_key="bitcoin price")
     await store.records.add(US.answer("something else"))
     for column, key in (
-        ("query_hash", stored.record.query_hash),  # type: ignore[attr-defined] # an answer
+        ("query_hash", stored.record.query_hash),
         ("slot_key", "price:bitcoin:usd"),
         ("keyword_key", "bitcoin price"),
     ):
@@ -362,9 +362,9 @@ NOW_S = int(START.timestamp())
 
 async def order_of_reclaim(store: Store, **changes: object) -> list[str]:
     """The questions of all answers in the order in which they make room."""
-    questions = {one.cid: one.record.query for one in await store.records.since(0)}  # type: ignore[attr-defined] # answers
+    questions = {one.cid: one.record.query for one in await store.records.since(0)}
     gone: list[str] = []
-    while page := await store.records.reclaim(limit=1, **changes):  # type: ignore[arg-type] # kwargs
+    while page := await store.records.reclaim(limit=1, **changes):
         gone += [questions.get(cid, "withdrawn") for cid in page]
     return gone
 
@@ -464,7 +464,7 @@ async def merged_pair(store: Store, **changes: object) -> tuple[Cid, Cid]:
     """(survivor, alias): the newer took the older one in."""
     old = await store.records.add(US.answer(OLD, answer="A network."), keyword_key="kw:ipfs")
     options = {"keyword_key": "kw:what ipfs", "merge": [old.cid]} | changes
-    new = await store.records.add(US.answer(NEW, answer="A  network."), **options)  # type: ignore[arg-type] # kwargs
+    new = await store.records.add(US.answer(NEW, answer="A  network."), **options)
     assert new.state == "live"
     return new.cid, old.cid
 
@@ -472,7 +472,7 @@ async def merged_pair(store: Store, **changes: object) -> tuple[Cid, Cid]:
 async def served(store: Store, query: str, **changes: object) -> list[Cid]:
     options = {"scopes": SCOPES, "context": None} | changes
     key = query_hash(normalise(query))
-    return [one.cid for one in await store.records.find("query_hash", key, **options)]  # type: ignore[arg-type] # kwargs
+    return [one.cid for one in await store.records.find("query_hash", key, **options)]
 
 
 async def test_a_merged_record_answers_by_its_survivor(store: Store) -> None:
@@ -497,7 +497,7 @@ async def test_provenance_is_kept(store: Store) -> None:
     assert await store.records.survivor(alias) == survivor
     assert await store.records.survivor(survivor) is None
     assert await store.records.aliases(alias) == []
-    assert (await store.records.get(alias)).record.query == OLD  # type: ignore[attr-defined] # an answer
+    assert (await store.records.get(alias)).record.query == OLD
     assert await store.records.reclaim(limit=1) == [alias], "its block may go"
     [one] = await store.records.aliases(survivor)
     assert (one.query, one.query_hash) == (None, query_hash(OLD))
@@ -712,7 +712,7 @@ async def test_select_combines_its_fields(store: Store) -> None:
     await store.records.withdraw(gone, "test")
 
     async def chosen(**fields: object) -> list[Cid]:
-        return [ref.cid for ref in await store.records.select(Selection(**fields))]  # type: ignore[arg-type] # kwargs
+        return [ref.cid for ref in await store.records.select(Selection(**fields))]
 
     wanted: list[tuple[dict[str, object], list[Cid]]] = [
         ({"cid": two}, [two]),

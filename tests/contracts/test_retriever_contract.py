@@ -61,7 +61,7 @@ class World:
         return await self.evidence.retrieve(question, embedded, scopes=scopes, context=context, k=k)
 
     async def answers(self, question: str, **how: object) -> list[str]:
-        found = await self.find(question, **how)  # type: ignore[arg-type] # by name
+        found = await self.find(question, **how)
         return [one.stored.record.answer for one in found if isinstance(one.stored.record, AnswerRecord)]
 
 

@@ -34,20 +34,20 @@ def arm(moment: str) -> None:
         case "as nobody":
             os.setuid(NOBODY)
         case "scratch opened":
-            embed_scratch.Scratch.older = die  # type: ignore[method-assign] # on purpose
-            embed_scratch.Scratch.is_older = die  # type: ignore[method-assign] # on purpose
+            embed_scratch.Scratch.older = die
+            embed_scratch.Scratch.is_older = die
         case "temporary file opened":
-            index_file.OpenIndex._copy = die  # type: ignore[method-assign] # on purpose
+            index_file.OpenIndex._copy = die
         case "temporary file written":
             os.fsync = die
         case "temporary file synced":
-            Path.replace = die  # type: ignore[method-assign] # on purpose
+            Path.replace = die
         case "replaced":
-            Path.replace = dying_after(Path.replace)  # type: ignore[method-assign] # on purpose
+            Path.replace = dying_after(Path.replace)
         case "folder synced":
-            DISK.sync_directory = dying_after(DISK.sync_directory)  # type: ignore[method-assign] # on purpose
+            DISK.sync_directory = dying_after(DISK.sync_directory)
         case "scratch being removed":
-            embed_scratch.Scratch.delete = die  # type: ignore[method-assign] # on purpose
+            embed_scratch.Scratch.delete = die
 
 
 def progress(done: int, of: int) -> None:

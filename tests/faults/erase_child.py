@@ -81,7 +81,7 @@ def dying_in_keys(moment: str) -> None:
                 break
         die()
 
-    setattr(RecordKeys, "destroy", destroy)  # noqa: B010 - a method is replaced, which mypy would refuse
+    setattr(RecordKeys, "destroy", destroy)  # noqa: B010 - a method is replaced
 
 
 def dying_among(moment: str) -> None:
@@ -106,7 +106,7 @@ def dying_among(moment: str) -> None:
             case "all scrubbed":
                 self._scrubs = (*self._scrubs, end)
 
-    setattr(Eraser, "__init__", init)  # noqa: B010
+    setattr(Eraser, "__init__", init)  # noqa: B010 - as above
 
 
 def arm(moment: str) -> None:
@@ -120,7 +120,7 @@ def arm(moment: str) -> None:
             die()
         return await real(self, *args)
 
-    setattr(Eraser, "_erase", erase)  # noqa: B010
+    setattr(Eraser, "_erase", erase)  # noqa: B010 - as above
     match moment:
         case "decided":
             pass

@@ -40,23 +40,21 @@ def arm(moment: str) -> None:
 
     match moment:
         case "building":
-            Graph.add = dying_after(Graph.add, 2)  # type: ignore[method-assign] # on purpose
+            Graph.add = dying_after(Graph.add, 2)
         case "measured":
-            GrowingIndex._take_over = die  # type: ignore[method-assign] # on purpose
+            GrowingIndex._take_over = die
         case "taken over":
-            GrowingIndex._take_over = dying_after(GrowingIndex._take_over)  # type: ignore[method-assign] # on purpose
+            GrowingIndex._take_over = dying_after(GrowingIndex._take_over)
         case "graph written":
             hnsw_file._append_names = die
         case "graph synced" | "graph replaced":
-            Path.replace = replace  # type: ignore[assignment,method-assign] # on purpose
+            Path.replace = replace
         case "vectors saved":
             hnsw_file.save_all = die
         case "merging":
-            GrowingIndex._settle_merged = die  # type: ignore[method-assign] # on purpose
+            GrowingIndex._settle_merged = die
         case "merged":
-            GrowingIndex._settle_merged = dying_after(  # type: ignore[method-assign] # on purpose
-                GrowingIndex._settle_merged, 3
-            )
+            GrowingIndex._settle_merged = dying_after(GrowingIndex._settle_merged, 3)
 
 
 def embedding(query: str) -> Embedding:

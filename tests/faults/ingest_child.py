@@ -62,7 +62,7 @@ def dying_behind_a_batch(batches: int) -> None:
             die()
         return done
 
-    setattr(ForeignStore, "_insert", insert)  # noqa: B010 - a method is replaced, which mypy would refuse
+    setattr(ForeignStore, "_insert", insert)  # noqa: B010 - a method is replaced
 
 
 def dying_as_it_reads(pieces: int) -> None:
@@ -81,7 +81,7 @@ def dying_as_it_reads(pieces: int) -> None:
             die()
         return await real(self, read())
 
-    setattr(CarFile, "take", take)  # noqa: B010
+    setattr(CarFile, "take", take)  # noqa: B010 - as above
 
 
 def dying_at_the_end(name: str, owner: type) -> None:

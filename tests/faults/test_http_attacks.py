@@ -457,7 +457,7 @@ async def test_every_reply_is_one_that_the_description_names(node: Client) -> No
     def attack(path: str, schema: dict[str, Any]) -> None:
         """Outside of the loop, where hypothesis runs: each example is a call into it."""
 
-        @settings(max_examples=30, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=30, database=None, suppress_health_check=list(HealthCheck))
         @given(bodies(schema))
         def run(example: tuple[dict[str, Any], bool]) -> None:
             body, is_allowed = example

@@ -42,7 +42,7 @@ async def give_all(node: Client, owners: list[Owner], clock: SystemClock, **more
 
     async def one(owner: Owner) -> int:
         async with places:
-            return await give(node, owner, owner.record(clock.now(), **more))  # type: ignore[arg-type]
+            return await give(node, owner, owner.record(clock.now(), **more))
 
     return list(await asyncio.gather(*map(one, owners)))
 

@@ -37,7 +37,7 @@ async def small_run(disk: SimDisk, history: History) -> None:
 
 async def settled(work: object) -> None:
     """Wait for it, whatever comes of it."""
-    await asyncio.gather(work, return_exceptions=True)  # type: ignore[call-overload]  # any awaitable
+    await asyncio.gather(work, return_exceptions=True)
 
 
 async def calls_of_a_small_run() -> int:

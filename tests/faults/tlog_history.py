@@ -60,7 +60,7 @@ class History:
             signers,
             ManualClock(),
             high_water=HIGH_WATER,
-            pace=Pace(every_s=1_000.0, **options),  # type: ignore[arg-type]  # by name
+            pace=Pace(every_s=1_000.0, **options),
             files=disk,
         )
         self.see(disk)

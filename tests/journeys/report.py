@@ -165,7 +165,7 @@ class SuiteReport:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call":
-            self.whole.cases += [Case(**value) for name, value in report.user_properties if name == _PROPERTY]  # type: ignore[arg-type] # as ``asdict`` wrote it
+            self.whole.cases += [Case(**value) for name, value in report.user_properties if name == _PROPERTY]
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self.whole.cases:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from node.cli.main import main
 from tests.faults.node_kit import ROOT, Child, Done, environ_of, typed
 from tests.journeys.conftest import Start
 
@@ -80,7 +81,13 @@ async def test_ask_doctor_keys_and_log_of_a_running_node(start: Start) -> None:
         pytest.param(None, id="another protocol"),
     ],
 )
-async def test_whatever_else_answers_there_is_no_node(tmp_path: Path, said: bytes | None) -> None:
+async def test_whatever_else_answers_there_is_no_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], said: bytes | None
+) -> None:
+    """The commands run in this process: to start one takes a second each."""
+    for name, value in environ_of(tmp_path).items():
+        monkeypatch.setenv(name, value)
+
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if said is None:
             writer.write(b"SSH-2.0-x\r\n")
@@ -95,14 +102,11 @@ async def test_whatever_else_answers_there_is_no_node(tmp_path: Path, said: byte
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     async with server:
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        asked, looked = await asyncio.gather(
-            run("ask", "--url", url, "hello?", folder=tmp_path),
-            run("doctor", "--url", url, "--json", folder=tmp_path),
-        )
-    assert asked.returncode == 2
-    assert "neuroswarm serve" in asked.stderr
-    assert "Traceback" not in asked.stderr
-    said_of = [row["output"] for row in json.loads(looked.stdout) if row["check"] == "running"]
+        assert await asyncio.to_thread(main, ["ask", "--url", url, "hello?"]) == 2
+        assert "neuroswarm serve" in capsys.readouterr().err
+        await asyncio.to_thread(main, ["doctor", "--url", url, "--json"])
+        looked = capsys.readouterr().out
+    said_of = [row["output"] for row in json.loads(looked) if row["check"] == "running"]
     assert len(said_of) == 1
     assert said_of[0].startswith("no node answers")
 

@@ -102,9 +102,12 @@ async def test_what_is_unsure_or_made_of_several_notes_is_not_stored(start: Star
 
 
 async def test_an_entry_that_holds_the_answer_is_a_hit_unless_something_fresher_is_wanted(
-    start: Start,
+    start: Start, tmp_path: Path
 ) -> None:
-    async with start(index_file=STARTER) as node:
+    few = json.loads(STARTER.read_text(encoding="utf-8"))
+    few["entries"] = few["entries"][40:50]  # a Sybil attack is among them
+    (tmp_path / "few.json").write_text(json.dumps(few), encoding="utf-8")
+    async with start(index_file=tmp_path / "few.json") as node:
         asked = "one guy making a thousand fake accounts to win a vote, what kind of attack is that"
         # the entries get their vectors behind the start
         await eventually(lambda: node.check("entries"), lambda it: "by themselves" not in it["output"])

@@ -140,7 +140,7 @@ async def test_a_daemon_that_dies_and_revives_under_load_gets_everything(tmp_pat
                 await node.check("ipfs:daemon")
                 before = daemon.count("pin/add")
                 async with asyncio.timeout(PATIENCE_S):
-                    await daemon.until(lambda before=before: daemon.count("pin/add") > before)  # type: ignore[misc]  # a default binds it
+                    await daemon.until(lambda before=before: daemon.count("pin/add") > before)
                 daemon.faults["*"] = "hang"
                 await node.check("ipfs:daemon")
                 daemon.faults.clear()

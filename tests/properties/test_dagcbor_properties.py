@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from node.core.errors import Rejected
@@ -35,7 +35,6 @@ def depth_of(value: Any) -> int:
 
 
 @given(values)
-@settings(max_examples=200, deadline=None)
 def test_round_trip_and_the_oracle_agrees(value: Any) -> None:
     data = dagcbor.encode(value)
     assert data == dag_cbor.encode(value)
@@ -44,7 +43,6 @@ def test_round_trip_and_the_oracle_agrees(value: Any) -> None:
 
 
 @given(st.binary(max_size=60))
-@settings(max_examples=300, deadline=None)
 def test_what_decodes_is_the_one_form_of_its_value(data: bytes) -> None:
     try:
         value = dagcbor.decode(data)
@@ -54,7 +52,6 @@ def test_what_decodes_is_the_one_form_of_its_value(data: bytes) -> None:
 
 
 @given(values, st.randoms(use_true_random=False))
-@settings(max_examples=150, deadline=None)
 def test_a_changed_byte_never_decodes_to_the_same_value(value: Any, random: Any) -> None:
     data = dagcbor.encode(value)
     at = random.randrange(len(data))

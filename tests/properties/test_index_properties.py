@@ -205,7 +205,6 @@ GrowingMachine.TestCase.settings = RUNS
 TestGrowingIndex = GrowingMachine.TestCase
 
 
-@settings(max_examples=150, deadline=None)
 @given(data=st.binary(max_size=400), is_headed=st.booleans())
 def test_any_bytes_are_damage_and_never_a_crash(data: bytes, is_headed: bool) -> None:
     header = b"NSWINDEX" + (1).to_bytes(4, "little") + DIM.to_bytes(4, "little") + bytes.fromhex(DIGEST)

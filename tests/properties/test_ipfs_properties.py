@@ -309,7 +309,7 @@ def test_ipns_names_have_one_value_in_every_form(public: bytes) -> None:
 
 
 @given(st.sets(st.text(st.characters(codec="utf-8"), min_size=1, max_size=12), max_size=60))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_every_name_of_a_sharded_directory_is_found_and_no_other(names: set[str]) -> None:
     blocks: dict[Cid, bytes] = {}
     root = shard(sorted(names), 0, blocks)

@@ -351,7 +351,6 @@ def test_their_originals_are_all_admitted() -> None:
 
 
 @given(st.binary(max_size=600))
-@settings(max_examples=300, deadline=None)
 def test_any_bytes_are_refused(data: bytes) -> None:
     result = seen(*under_own_name(data, None))
     assert isinstance(result, Refused)
@@ -363,7 +362,6 @@ def test_any_bytes_are_refused(data: bytes) -> None:
     expires_s=st.none() | st.integers(-86_400, 10**9),
     limit_s=st.integers(1, 10**8),
 )
-@settings(max_examples=200, deadline=None)
 def test_what_is_admitted_has_begun_and_ends_in_time(
     offset_s: int, expires_s: int | None, limit_s: int
 ) -> None:
@@ -391,7 +389,7 @@ key_records = st.builds(
 
 
 @given(st.lists(key_records, min_size=1, max_size=6), st.randoms(use_true_random=False))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_the_order_of_key_records_makes_no_difference(records: list[KeyRecord], dice: random.Random) -> None:
     def said(told: list[KeyRecord]) -> list[str]:
         keys = KeyRing(ROOT.did)
@@ -421,7 +419,6 @@ standings = st.builds(Standing, roots, st.sampled_from(Level), groups, drops, ta
 @given(
     standings, st.sampled_from(Tier), st.sampled_from(("refuted", "invalid", "valid")), st.integers(1, 10**6)
 )
-@settings(max_examples=300, deadline=None)
 def test_trust_never_rises_with_what_is_bad_nor_falls_with_what_is_good(
     standing: Standing, tier: Tier, what: str, more: int
 ) -> None:
@@ -434,7 +431,6 @@ def test_trust_never_rises_with_what_is_bad_nor_falls_with_what_is_good(
 
 
 @given(standings)
-@settings(max_examples=100, deadline=None)
 def test_a_better_tier_never_counts_less(standing: Standing) -> None:
     shares = [trust_ppm(standing, tier) for tier in Tier]
     assert shares == sorted(shares, reverse=True)
@@ -451,7 +447,6 @@ def said_by(root: str, agreed: str, number: int) -> Held:
     st.lists(st.tuples(st.sampled_from("abcdefz"), st.sampled_from(("right", "wrong", ""))), max_size=12),
     st.randoms(use_true_random=False),
 )
-@settings(max_examples=300, deadline=None)
 def test_votes_are_never_more_than_the_groups_the_operator_named(
     known: dict[str, Standing], said: list[tuple[str, str]], dice: random.Random
 ) -> None:
@@ -470,7 +465,6 @@ def test_votes_are_never_more_than_the_groups_the_operator_named(
 
 
 @given(standings, st.sampled_from((True, False, None)), st.integers(0, 60), st.integers(-1, 5))
-@settings(max_examples=300, deadline=None)
 def test_nothing_is_served_that_nobody_vouches_for(
     standing: Standing, is_verified: bool | None, groups: int, quorum: int
 ) -> None:
@@ -491,7 +485,6 @@ def test_nothing_is_served_that_nobody_vouches_for(
     st.dictionaries(roots, standings),
     roots,
 )
-@settings(max_examples=300, deadline=None)
 def test_strangers_move_no_vote_and_one_more_voice_against_never_helps(
     statements: dict[str, str], known: dict[str, Standing], root: str
 ) -> None:
@@ -506,12 +499,10 @@ def test_strangers_move_no_vote_and_one_more_voice_against_never_helps(
 
 
 @given(st.text(max_size=300))
-@settings(max_examples=300, deadline=None)
 def test_any_text_can_be_screened(text: str) -> None:
     assert screen(text) in (None, "control", "hidden_text", "chat_token", "orders", "calls_home")
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
-@settings(max_examples=200, deadline=None)
 def test_nothing_around_it_makes_a_token_harmless(before: str, after: str) -> None:
     assert screen(f"{before}<|im_start|>{after}") is not None

@@ -167,7 +167,7 @@ def check_whole(view: dict[str, Any]) -> None:
     assert {str(cid) for cid in found} <= live
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(WORLDS), st.lists(STEP, min_size=1, max_size=25))
 def test_both_stores_agree_on_any_sequence(world: World, steps: list[tuple[Any, ...]]) -> None:
     async def run(path: Path) -> None:

@@ -99,7 +99,7 @@ PARSERS: dict[str, tuple[bytes, Callable[[bytes], Any], Callable[[Any], bytes] |
 
 @pytest.mark.parametrize("name", sorted(PARSERS))
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_parsers_take_any_bytes(name: str, data: st.DataObject) -> None:
     """Only ``Rejected`` escapes, and what is taken has this one spelling."""
     valid, parse, write = PARSERS[name]
@@ -119,7 +119,7 @@ def test_the_valid_bytes_are_taken() -> None:
 
 
 @given(mutations(NOTE))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_no_changed_note_says_something_else(raw: bytes) -> None:
     """Whatever happens to a note, what opens it is the text that the log has signed."""
     try:
@@ -130,7 +130,7 @@ def test_no_changed_note_says_something_else(raw: bytes) -> None:
 
 
 @given(mutations(RECEIPT))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_no_changed_receipt_proves_something_else(raw: bytes) -> None:
     try:
         receipt = Receipt.parse(raw)
@@ -143,7 +143,7 @@ def test_no_changed_receipt_proves_something_else(raw: bytes) -> None:
 @given(
     names, st.integers(0, SIZE_MAX), hashes, st.lists(names, max_size=4, unique=True), st.binary(min_size=1)
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_notes_round_trip(origin: str, size: int, root: bytes, signers: list[str], blob: bytes) -> None:
     checkpoint = Checkpoint(origin, size, root)
     assert Checkpoint.parse(checkpoint.text()) == checkpoint
@@ -160,7 +160,7 @@ def test_notes_round_trip(origin: str, size: int, root: bytes, signers: list[str
 
 
 @given(st.lists(st.binary(max_size=8), max_size=70), st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_tree_agrees_with_the_oracle(entries: list[bytes], data: st.DataObject) -> None:
     log, oracle = MemoryLog(entries), Oracle(entries)
     size = len(entries)
@@ -181,7 +181,7 @@ def test_any_tree_agrees_with_the_oracle(entries: list[bytes], data: st.DataObje
 
 
 @given(anything, anything, st.lists(hashes | st.binary(max_size=40), max_size=70), hashes)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_checks_are_total_and_nothing_made_holds(
     first: int, second: int, proof: list[bytes], root: bytes
 ) -> None:
@@ -192,7 +192,7 @@ def test_checks_are_total_and_nothing_made_holds(
 
 
 @given(anything, anything, anything)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_what_is_asked_of_tiles_has_an_answer_or_is_refused(first: int, second: int, third: int) -> None:
     for call in (
         lambda: tile_of(first, second, third),
@@ -209,7 +209,7 @@ def test_what_is_asked_of_tiles_has_an_answer_or_is_refused(first: int, second: 
 
 
 @given(sizes, sizes, sizes)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_growing_in_steps_writes_what_growing_at_once_does(first: int, second: int, third: int) -> None:
     small, middle, large = sorted((first, second, third))
     steps = {tile.path for tile in [*tiles_between(small, middle), *tiles_between(middle, large)]}
@@ -219,7 +219,7 @@ def test_growing_in_steps_writes_what_growing_at_once_does(first: int, second: i
 
 
 @given(st.lists(st.binary(max_size=300), max_size=256))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_bundles_round_trip(entries: list[bytes]) -> None:
     data = encode_bundle(entries)
     assert decode_bundle(data, len(entries)) == entries

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from node.answer.compose import Composer
@@ -77,11 +77,10 @@ def _answered(raw: str, evidence: list[Evidence], *, complete: bool) -> str | No
     clock = ManualClock()
     composer = Composer([engine], clock, 2_000, 200)
     how = {"route_kind": Kind.GENERATIVE, "deadline": clock.monotonic() + 30, "tag": "t4g"}
-    composed = asyncio.run(composer.compose("What is the rule?", evidence, **how))  # type: ignore[arg-type] # by name
+    composed = asyncio.run(composer.compose("What is the rule?", evidence, **how))
     return composed.text if composed.source.kind == "llm" else None
 
 
-@settings(max_examples=250, deadline=None)
 @given(_PARTS, st.booleans(), st.booleans())
 @example([("```py\nx = [1, 2]  \n\n\n\ny = a[0] [1]\n```", "block")], True, True)
 @example([("| a |\n| --- |", "block")], False, False)
@@ -106,7 +105,6 @@ def test_code_tables_maths_and_quotations_pass_byte_for_byte(
             seen.add(text)
 
 
-@settings(max_examples=100, deadline=None)
 @given(_LINES, st.booleans(), st.sampled_from(["```", "~~~"]))
 def test_an_unclosed_last_fence_keeps_every_byte(lines: list[str], is_offered: bool, mark: str) -> None:
     code = _fenced(lines, mark).removesuffix(mark) + "x = a[0] [1]"
@@ -116,14 +114,12 @@ def test_an_unclosed_last_fence_keeps_every_byte(lines: list[str], is_offered: b
         assert code in answered
 
 
-@settings(max_examples=200, deadline=None)
 @given(_PARTS, st.booleans())
 def test_cleaning_again_changes_nothing(parts: list[tuple[str, str]], complete: bool) -> None:
     once = clean(_written(parts), complete=complete, stop=STOP)
     assert clean(once.text, stop=STOP).text == once.text
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.text("`~$\"'“”«»\\[](){}|->\n \tab1", max_size=200))
 def test_spans_of_any_text_are_in_order(text: str) -> None:
     at = 0

@@ -336,7 +336,11 @@ class MemoryRecords:
             and record_rules.is_own_word(word.record.issuer, word.origin, self._own_issuer)
         ]
         by_age = sorted(own, key=lambda word: word.sequence)
-        return {_voice(word): (word.record.verdict, word.cid) for word in by_age}  # type: ignore[attr-defined]
+        return {
+            _voice(word): (word.record.verdict, word.cid)
+            for word in by_age
+            if isinstance(word.record, ValidationRecord)
+        }
 
     async def place(self, cid: Cid) -> BlockRef:
         """As ``SqliteRecords.place``."""

@@ -224,7 +224,7 @@ class KuboStandIn(Door):
         data = b""
         async for part in await request.multipart():
             assert not isinstance(part, str)
-            data = bytes(await part.read())  # type: ignore[union-attr] # no nested multipart comes
+            data = bytes(await part.read())
         if self.is_offline and request.query.get("allow-offline") != "true":
             raise _Fail("can't put while offline: pass `--allow-offline` to override")
         try:
@@ -262,7 +262,7 @@ class KuboStandIn(Door):
         reader = await request.multipart()
         async for part in reader:
             assert not isinstance(part, str)
-            data = bytes(await part.read())  # type: ignore[union-attr] # no nested multipart comes
+            data = bytes(await part.read())
         if data is None:
             raise _Fail("File argument 'data' is required", 400)
         if self.is_js:

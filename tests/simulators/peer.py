@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import gzip
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -36,6 +35,7 @@ from node.core.record import AnswerRecord, KeyRecord, Record, block_of, did_key,
 from node.core.signed_note import Ed25519Signer
 from node.peers.rules.entry import Key, PublicationEntry, Publish, Retract, Validate, encode
 from node.peers.rules.reconcile import Item, SortedSet, answer
+from tests.bombs import gzip_bomb
 from tests.record_builders import START, Author
 from tests.simulators.vendor import Door
 from tests.tlog_memory import MemoryLog
@@ -345,7 +345,7 @@ class PeerStandIn(Door):
             case "nonsense":
                 return web.Response(body=b"[]", content_type="application/json")
             case "gzip":
-                data = gzip.compress(bytes(BOMB_BYTES), 9)
+                data = gzip_bomb(BOMB_BYTES)
                 return web.Response(body=data, headers=headers | {"Content-Encoding": "gzip"})
         if is_endless or self.mood in ("drip", "cut"):
             return await self._badly(request, data, headers, is_endless=is_endless)

@@ -18,7 +18,6 @@ import argparse
 import asyncio
 import contextlib
 import errno
-import gzip
 import json
 import os
 from abc import ABC, abstractmethod
@@ -28,6 +27,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from aiohttp import web
+
+from tests.bombs import gzip_bomb
 
 MISBEHAVIOURS = frozenset(
     (
@@ -316,7 +317,7 @@ def _plain_mischief(kind: str, options: Mapping[str, Any]) -> web.Response:
     if kind == "nested_json":
         return web.Response(text="[" * 200_000, content_type="application/json")
     if kind == "gzip_bomb":
-        packed = gzip.compress(b" " * int(options.get("size", 50_000_000)), 9)
+        packed = gzip_bomb(int(options.get("size", 50_000_000)), b" ")
         return web.Response(
             body=packed, content_type="application/json", headers={"Content-Encoding": "gzip"}
         )

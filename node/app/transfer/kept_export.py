@@ -69,13 +69,17 @@ def _lines(path: Path) -> Iterator[IndexEntry]:
         raise Unavailable(f"{path} cannot be read: {exc.strerror or exc}") from exc
 
 
+def _by_cid(path: Path) -> dict[Cid, IndexEntry]:
+    return dict(entries(path))
+
+
 async def keep_lost(export: Path, lost: Lost, *, held: Iterable[Cid] = ()) -> int:
     """Before ``export`` is replaced or deleted: keep beside it what it and the kept file say of records that
     are lost; ``held``: what the new export holds. How many are kept. Raises ``Unavailable``."""
     beside = kept_beside(export)
     named: dict[Cid, IndexEntry] = {}
     for path in (beside, export):
-        named |= await asyncio.to_thread(lambda path=path: dict(entries(path)))  # type: ignore[misc]
+        named |= await asyncio.to_thread(_by_cid, path)
     there = set(held)
     missing = await lost([cid for cid in named if cid not in there])
     kept = [entry for cid, entry in named.items() if cid in missing][-ENTRIES_MAX:]

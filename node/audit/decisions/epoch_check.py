@@ -128,7 +128,7 @@ async def _skipped(source: Source, number: int, origin: str) -> EpochReport:
         if found.size:
             reason = f"it has {found.size} entries, and the log after it passes over it"
     except NotFound:
-        pass
+        pass  # it never signed anything: nothing is missing
     except Rejected as exc:
         reason = str(exc)
     if reason:

@@ -158,7 +158,7 @@ class CheckedFiles:
             try:
                 packed = self._read(self._files.packed_now, tile)
             except NotFound:
-                pass
+                pass  # it lies there plain
             else:
                 return unpack(packed, tile.bytes_max), packed
         return self._plain(tile), None

@@ -16,6 +16,7 @@ import contextlib
 import errno
 import os
 import stat
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
@@ -54,7 +55,7 @@ class Source(Protocol):
     async def read(self, path: str, bytes_max: int) -> bytes: ...
 
 
-class Files:
+class Files(ABC):
     """A log's files as a folder keeps them: a complete bundle is read packed or, as an older version wrote
     it, plain. Blocking; raises as ``Source.read``. ``place`` names a file to people."""
 
@@ -77,11 +78,13 @@ class Files:
         """A complete bundle as gzip. Raises ``NotFound`` also where it lies there plain."""
         return self._read(path + packed.SUFFIX, packed.packed_max(bytes_max))
 
+    @abstractmethod
     def place(self, path: str) -> str:
-        raise NotImplementedError
+        """What messages call this file."""
 
+    @abstractmethod
     def _read(self, path: str, bytes_max: int) -> bytes:
-        raise NotImplementedError
+        """``Source.read`` of this very file, blocking."""
 
 
 class FolderSource(Files):

@@ -7,9 +7,10 @@ a segmentation fault, one that was loaded before does not. So onnxruntime comes 
 from __future__ import annotations
 
 import contextlib
+import importlib
 
 with contextlib.suppress(ImportError):
-    import onnxruntime  # noqa: F401 - loaded for the order, see above
+    importlib.import_module("onnxruntime")
 
 from usearch.compiled import MetricKind, ScalarKind
 from usearch.index import Index

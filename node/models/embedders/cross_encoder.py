@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import importlib
 import importlib.resources
 import io
 from collections.abc import Sequence
@@ -139,9 +140,8 @@ class Reader:
     @classmethod
     async def load(cls, *, threads: int) -> Reader:
         """Raises ``Unavailable``, ``ImportError``: a package is missing."""
-        import onnxruntime  # noqa: F401 - is it there?
-        import tokenizers  # noqa: F401 - is it there?
-
+        for package in ("onnxruntime", "tokenizers"):
+            importlib.import_module(package)
         await asyncio.to_thread(lambda: parts_of(_packaged()))  # a damaged file is told of at the start
         return cls(await asyncio.to_thread(installed_files), threads)
 

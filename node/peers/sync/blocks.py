@@ -37,7 +37,7 @@ class PeerBlocks:
             try:
                 return await self._daemon.get(cid)
             except NotFound:
-                pass
+                pass  # the peers are asked
             except NodeError as exc:
                 problem = exc
         for link in self._links():

@@ -81,8 +81,8 @@ class Rebuilding:
         """A block, once it is read: it is written, if it is whole, and not held in memory."""
         if table != "block":
             return False
-        block = dict(zip(self._names["block"], row, strict=True))
-        multihash: Any = block["multihash"]
+        block: dict[str, Any] = dict(zip(self._names["block"], row, strict=True))
+        multihash = block["multihash"]
         if not is_name(multihash) and block["codec"] == DAG_CBOR:
             return True
         if multihash in self._blocks:
@@ -91,7 +91,7 @@ class Rebuilding:
             self._unsound.add(multihash)
             return True
         self._put("block", block)
-        self._blocks[multihash] = block["id"]  # type: ignore[assignment]
+        self._blocks[multihash] = block["id"]
         return True
 
     def finish(self, done: Salvage) -> Rebuilt:

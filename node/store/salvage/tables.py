@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import TypeAlias
 
@@ -182,7 +183,7 @@ def read(image: Image, schema: Schema, take: Take = take_none) -> Salvage:
             _take_rows(image, number, fitting[0], done, seen, take)
     for name, rows in done.rows.items():
         if (at := tables[name].alias) is not None:
-            rows.sort(key=lambda row, at=at: row[at])  # type: ignore[misc]
+            rows.sort(key=itemgetter(at))
     return done
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.coins.aliases import COINS, CURRENCIES
@@ -85,7 +85,6 @@ QUESTIONS = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(QUESTIONS)
 def test_every_question_has_words_that_are_read_back_to_it(question: CoinQuestion) -> None:
     words = phrase(question, TODAY)
@@ -96,7 +95,6 @@ def test_every_question_has_words_that_are_read_back_to_it(question: CoinQuestio
     assert found.strength >= CERTAIN
 
 
-@settings(max_examples=150, deadline=None)
 @given(QUESTIONS, IDS, VS)
 def test_a_coin_and_a_currency_replace_just_their_slot(question: CoinQuestion, coin: str, vs: str) -> None:
     earlier = phrase(question, TODAY)
@@ -113,7 +111,6 @@ def test_a_coin_and_a_currency_replace_just_their_slot(question: CoinQuestion, c
         assert (found.question.ids, found.question.amount) == (question.ids, question.amount)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.text(max_size=90))
 def test_fragments_are_total(fragment: str) -> None:
     words = follow_up(fragment, "price of btc in euros", TODAY)

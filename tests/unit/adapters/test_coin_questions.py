@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.coins import dates
@@ -117,7 +117,6 @@ def test_the_phrase_of_a_day_is_read_back(said: str) -> None:
 # --- any text, any coin -------------------------------------------------------------------------------
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(max_size=120), st.booleans())
 def test_claims_are_total(text: str, hinted: bool) -> None:
     for words in (text, f"price of btc {text}", f"{text} ビットコインの価格"):

@@ -158,7 +158,7 @@ async def test_amounts_are_multiplied_exactly(coins: Coins, cg: CoinGeckoStandIn
     cg.set_price("ethereum", eur=1820.100000000001)
     evidence = await coins.found("how much is 2.5 ETH in euros")
     total = Decimal("2.5") * Decimal("1820.100000000001")
-    assert evidence.data["coins"]["ethereum"]["total"] == str(total)  # type: ignore[index, call-overload] # Json
+    assert evidence.data["coins"]["ethereum"]["total"] == str(total)
     assert "2.5 ETH is worth €4,550.25 (at €1,820.10 each)" in evidence.text
 
 

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import aiohttp
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.currency import FxRates
@@ -132,7 +132,6 @@ def test_the_key_holds_the_day_and_not_its_words(text: str, day: str, key: str) 
 _CODES = sorted(NAMES)
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     pair=st.lists(st.sampled_from(_CODES), min_size=2, max_size=2, unique=True),
     amount=st.one_of(st.none(), st.decimals("0.01", "999999999", places=2).map(canonical)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.math_calculator import MathCalculator
@@ -40,7 +40,6 @@ def test_says_nothing_where_there_is_no_one_reading(earlier: str, fragment: str)
     st.sampled_from([("plus", "+"), ("minus", "-"), ("times", "*"), ("divided by", "/")]),
     st.integers(1, 999),
 )
-@settings(deadline=None)
 def test_going_on_and_writing_it_out_agree(a: int, b: int, sign: tuple[str, str], c: int) -> None:
     text = CALCULATOR.follow_up(f"and {sign[0]} {c}?", f"what is {a} + {b}", NOW)
     assert text is not None
@@ -60,7 +59,6 @@ _WORDS = (
     st.one_of(st.text(max_size=60), st.lists(st.sampled_from(_WORDS.split()), max_size=7).map(" ".join)),
     st.sampled_from(["2+2", "15% of 80", "5 km in miles", "days until easter", "sqrt(16)", "what is ipfs"]),
 )
-@settings(deadline=None)
 def test_any_fragment_gives_a_certain_text_or_none(fragment: str, earlier: str) -> None:
     text = CALCULATOR.follow_up(fragment, earlier, NOW)
     if text is not None:
@@ -70,7 +68,7 @@ def test_any_fragment_gives_a_certain_text_or_none(fragment: str, earlier: str) 
         assert claim.slots["kind"] != "refused"
 
 
-@pytest.mark.timeout(5)
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "fragment", ["times " * 9_000, "(" * 60_000, "and " * 25, "of it " * 16, "9" * 90, "! " * 45]
 )

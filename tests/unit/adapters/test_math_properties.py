@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 from fractions import Fraction
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.math_calculator.evaluation import evaluate
@@ -61,7 +61,6 @@ def _expected(node: Node) -> Fraction:
 
 
 @given(trees)
-@settings(deadline=None)
 def test_agrees_with_fraction_arithmetic(node: Node) -> None:
     try:
         value = evaluate(parse(tokenise(show(node), ENGLISH)).node, Budget())
@@ -91,7 +90,6 @@ anything = st.recursive(
 
 
 @given(anything)
-@settings(deadline=None)
 def test_printing_then_parsing_agrees(node: Node) -> None:
     text = show(node)
     assert parse(tokenise(text, ENGLISH)).node == node
@@ -99,7 +97,6 @@ def test_printing_then_parsing_agrees(node: Node) -> None:
 
 
 @given(st.tuples(st.sampled_from("+-*/"), anything, anything).map(lambda t: Bin(*t)))
-@settings(deadline=None)
 def test_spacing_and_wrappers_do_not_change_the_question(node: Node) -> None:
     plain = understand("=" + show(node), TODAY)
     wrapped = understand(f"Hello, please calculate {show(node)} ?", TODAY)
@@ -122,7 +119,6 @@ texts = st.one_of(
 
 
 @given(texts)
-@settings(deadline=None, max_examples=400)
 def test_any_text_is_answered_or_left_alone(text: str) -> None:
     solution = understand(text, TODAY)
     assert solution is None or isinstance(solution, Solution)
@@ -137,7 +133,6 @@ def test_any_text_is_answered_or_left_alone(text: str) -> None:
 
 
 @given(st.integers(0, 999_999_999))
-@settings(deadline=None)
 def test_english_number_words_read_back(number: int) -> None:
     assert parse(tokenise(_in_words(number), ENGLISH)).node == Num(Fraction(number))
 
@@ -168,7 +163,6 @@ def test_the_small_numbers_of_every_language_are_complete() -> None:
 
 
 @given(st.dates(), st.integers(-4_000, 4_000))
-@settings(deadline=None)
 def test_moving_and_counting_days_agree(start: date, days: int) -> None:
     try:
         end = start + timedelta(days=days)

@@ -207,7 +207,7 @@ async def test_some_failing_is_fine_and_said(world: World) -> None:
     evidence = await news.found(LATEST)
     assert "ECB holds rates" in evidence.text
     assert evidence.data["sources_asked"] == 3
-    assert len(evidence.data["sources_failed"]) == 2  # type: ignore[arg-type] # Json
+    assert len(evidence.data["sources_failed"]) == 2
     check = news.adapter.health()
     assert check.status == "warn"
     assert "no feed" in check.output

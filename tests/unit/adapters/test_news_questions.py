@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.grammar import when as times
@@ -114,7 +114,6 @@ def test_what_is_no_follow_up(fragment: str) -> None:
     assert follow_up_question(fragment, NewsQuestion("tesla"), TODAY) is None
 
 
-@settings(max_examples=200)
 @given(
     topic=st.one_of(
         st.none(),
@@ -156,7 +155,6 @@ articles any latest l' économie mayor's , . ?
 """)
 
 
-@settings(max_examples=400, deadline=None)
 @given(st.lists(st.sampled_from(_VOCABULARY), max_size=8), st.booleans())
 def test_any_heap_of_its_own_words_is_read(words: list[str], hinted: bool) -> None:
     asked = read_question(" ".join(words), TODAY, hinted=hinted)

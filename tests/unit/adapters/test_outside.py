@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.outside import plain, unquoted
@@ -25,7 +25,6 @@ def test_markup_goes(said: object, text: str) -> None:
     assert plain(said, most=100) == text
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(alphabet="<>&lt;gta[]()!-/\"' x", max_size=400))
 def test_nothing_that_opens_a_tag_is_left(said: str) -> None:
     clean = plain(said, most=80)

@@ -97,11 +97,12 @@ def test_two_places_are_mentioned_in_order() -> None:
     assert [mention.said.name for mention in named_in_script] == ["London", "Tokyo"]
 
 
+@pytest.mark.slow
 def test_the_gazetteer_is_what_its_program_makes() -> None:
     assert gazetteer_file.OUT.read_bytes() == gazetteer_file.made()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(max_size=200))
 def test_any_text_is_read(text: str) -> None:
     reading = read(text)

@@ -77,7 +77,7 @@ async def test_the_day_lists_each_game_with_its_state(kit: Kit) -> None:
     fill(kit.espn, TODAY)
     evidence = await kit.found("NBA scores today")
     assert evidence.key == "score:nba:::2026-05-18:score"
-    assert [game["state"] for game in evidence.data["games"]] == ["final", "live", "scheduled"]  # type: ignore[index, union-attr, call-overload] # Json
+    assert [game["state"] for game in evidence.data["games"]] == ["final", "live", "scheduled"]
     for piece in ("99–97 (final)", "88–84 with 3:21 left", "play the San Antonio Spurs at 20:00 ET"):
         assert piece in evidence.text
     assert evidence.freshness is Freshness.LIVE_SCORE
@@ -97,7 +97,7 @@ async def test_both_code_systems_meet(kit: Kit) -> None:
     for number, (one, two) in enumerate((("GSW", "NYK"), ("SAS", "NOP"), ("UTA", "WAS"))):
         kit.espn.game("nba", day, one, two, scores=(100 + number, 90))
     evidence = await kit.found("nba scores yesterday")
-    codes = {game[side]["team"] for game in evidence.data["games"] for side in ("home", "away")}  # type: ignore[index, union-attr, call-overload] # Json
+    codes = {game[side]["team"] for game in evidence.data["games"] for side in ("home", "away")}
     assert codes == {"GSW", "NYK", "SAS", "NOP", "UTA", "WAS"}
     assert (await kit.found("wizards game last night")).figures == {"UTA": "102", "WAS": "90"}
 

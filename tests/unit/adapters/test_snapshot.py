@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import aiohttp
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adapters.prose import sentences, unmarked
@@ -117,7 +117,6 @@ def test_every_name_of_a_space_is_read_as_it_is_compared() -> None:
         assert (read.question.space, read.question.proposal) == (space.id, "7")
 
 
-@settings(max_examples=200, deadline=None)
 @example("٣", "aave proposal ")
 @example("1٣", "aave proposal ")
 @given(st.text(max_size=200), st.sampled_from(["", "uniswap ", "aave proposal ", "ens.eth vote "]))
@@ -166,7 +165,6 @@ def test_what_is_no_follow_up(fragment: str) -> None:
         [None, "summary", "quorum", "author", "result", "votes", "amount", "date", "status"]
     ),
 )
-@settings(max_examples=150, deadline=None)
 def test_the_phrase_of_a_numbered_question_reads_back(space: str, proposal: str, metric: str | None) -> None:
     question = Question(space, proposal, metric, None, None)
     words = phrase(question, TODAY)

@@ -28,6 +28,8 @@ FILES = (
     *sorted((BENCH / "newcomerlab").glob("*.jsonl")),
 )
 HINTED_EACH, MADE_EACH = 8, 40
+SHARES = pytest.mark.parametrize("each", [12, pytest.param(1, marks=pytest.mark.slow)])
+"""Every twelfth text, and in the slow part all."""
 
 
 class Everything(frozenset[str]):
@@ -66,8 +68,11 @@ def recognised(asked: Iterable[str]) -> list[Recognition | None]:
     ]
 
 
-def test_a_text_is_recognised_alike_without_the_cheap_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = texts()[::2]
+@SHARES
+def test_a_text_is_recognised_alike_without_the_cheap_looks(
+    each: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = texts()[::each]
     with_looks = recognised(asked)
     monkeypatch.setattr(numbers, "starts", Everything)
     monkeypatch.setattr(tokens, "_FIRSTS", Everything())
@@ -86,11 +91,14 @@ def test_what_only_other_scripts_name_holds_no_word_in_ascii() -> None:
     )
 
 
-def test_conversation_is_told_alike_with_every_word_spelt_out(monkeypatch: pytest.MonkeyPatch) -> None:
+@SHARES
+def test_conversation_is_told_alike_with_every_word_spelt_out(
+    each: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def patient(language: Language, words: Iterable[str]) -> tuple[str, ...]:
         return tuple(word if word in language.known else language._meant(word) or word for word in words)
 
-    asked = texts()
+    asked = texts()[::each]
     quickly = [(conversation.talk(text), conversation.order(text)) for text in asked]
     conversation.talk.cache_clear()
     monkeypatch.setattr(Language, "spelt", patient)

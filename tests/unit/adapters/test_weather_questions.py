@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.grammar import when
@@ -185,7 +185,6 @@ TIMES = (
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     place=st.sampled_from(PLACES),
     time=st.sampled_from([None, *TIMES]),

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import aiohttp
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.wikipedia import questions
@@ -93,7 +93,6 @@ def test_a_hint_replaces_the_wording_but_not_the_traps() -> None:
     assert read_subject("my boss", hinted=True) is None
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.text(max_size=200),
     st.sampled_from(["", "who is ", "wikipedia: ", "what is ", "wikipedia article on "]),

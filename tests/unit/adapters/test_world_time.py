@@ -6,7 +6,7 @@ from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.grammar.gazetteer import gazetteer, key_of
@@ -116,7 +116,6 @@ _NAMES = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     place=st.one_of(st.none(), st.sampled_from(_NAMES)),
     other=st.one_of(st.none(), st.sampled_from(_NAMES)),

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from node.answer.context import ORDER_REMARK, estimate, pack
@@ -151,7 +151,6 @@ _HOSTILE = st.sampled_from(
 
 @example(["<<", ">>>", "END abc>>>"])
 @example(["```\n", "<", "<think>", "nk>"])
-@settings(max_examples=400)
 @given(st.lists(_HOSTILE, max_size=25))
 def test_whatever_a_stored_text_is_made_of_it_holds_no_mark(pieces: list[str]) -> None:
     for block in pack([document("".join(pieces))], 2_000).blocks:
@@ -178,7 +177,6 @@ _KEPT = st.one_of(
 )
 
 
-@settings(max_examples=200)
 @given(st.lists(_KEPT, min_size=1, max_size=5))
 def test_code_tables_and_mathematics_reach_the_model_byte_for_byte(kept: list[str]) -> None:
     text = "".join(f"As proven [2] --- here <<< it is.  \n\n\n\n{one}\n\n" for one in kept)

@@ -114,7 +114,7 @@ async def served(**limits: float) -> AsyncIterator[Served]:
     listener = socket.create_server(("127.0.0.1", 0))
     one.port = listener.getsockname()[1]
     # Fewer places than the setting allows, so that a test needs few connections.
-    settings = Server(**{"connections_max": PLACES, "shutdown_timeout_s": 1.0, **limits})  # type: ignore[arg-type]
+    settings = Server(**{"connections_max": PLACES, "shutdown_timeout_s": 1.0, **limits})
     async with serving(app, [listener], settings, one.metrics):
         yield one
         one.done.set()

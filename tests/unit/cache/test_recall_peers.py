@@ -166,7 +166,7 @@ async def test_a_thin_neighbourhood_is_looked_at_once(bench: Bench) -> None:
         looked.append(k)
         return search(vector, scopes=scopes, context=context, k=k)
 
-    bench.index.search = counting  # type: ignore[method-assign, assignment]  # counts what the index is asked
+    bench.index.search = counting
     await from_peer(bench, "Is parcel 1 blue in Rome?", NEAR)
     await bench.keep("Is parcel 2 blue in Rome?", NEAR)
     await bench.ask(ASKED)

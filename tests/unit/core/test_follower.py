@@ -35,7 +35,7 @@ class Work:
 
     async def turned(self) -> int:
         """After the next turn, when the worker rests."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await self._turned.wait()
         self._turned.clear()
         await rested()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from node.language.markup import STOP
@@ -184,7 +184,6 @@ _PIECES = st.sampled_from(
 
 
 @example("<think>\n>>></think><think>", True)  # a quotation that began in a block protects nothing behind it
-@settings(max_examples=300, deadline=None)
 @given(st.lists(_PIECES, max_size=40).map("".join), st.booleans())
 def test_cleaning_is_idempotent(raw: str, complete: bool) -> None:
     once = clean(raw, complete=complete, stop=STOP)
@@ -195,11 +194,24 @@ def test_cleaning_is_idempotent(raw: str, complete: bool) -> None:
 @pytest.mark.parametrize(
     "raw",
     [
-        *("<" * 60_000, "<think>" * 9_000, "a " * 32_000, "\n" * 60_000, " " * 60_000, "1." * 30_000),
-        *("«" * 60_000, "`a``" * 15_000, "$a" * 30_000, "\n\\[" * 20_000, "|-\n" * 20_000, "> " * 30_000),
-        *("```\n" * 15_000, "    x\n\n" * 9_000, "\\begin{a}\n" * 6_000, '"a ' * 20_000),
-        *("[1]" * 20_000, "A. " * 20_000, "<<<" * 20_000, "-" * 60_000, "\n " * 30_000, "'’" * 30_000),
+        *("<think>" * 9_000, "a " * 32_000, "\n" * 60_000, "`a``" * 15_000, "|-\n" * 20_000, "[1]" * 20_000),
+        *(
+            pytest.param(raw, marks=pytest.mark.slow)
+            for raw in (
+                *("<" * 60_000, " " * 60_000, "1." * 30_000, "«" * 60_000, "$a" * 30_000, "\n\\[" * 20_000),
+                *("> " * 30_000, "```\n" * 15_000, "    x\n\n" * 9_000, "\\begin{a}\n" * 6_000),
+                *(
+                    '"a ' * 20_000,
+                    "A. " * 20_000,
+                    "<<<" * 20_000,
+                    "-" * 60_000,
+                    "\n " * 30_000,
+                    "'’" * 30_000,
+                ),
+            )
+        ),
     ],
+    ids=lambda raw: repr(raw[:8]),
 )
 def test_hostile_input_is_linear(raw: str) -> None:
     # The suite's timeout is the bound: quadratic work on 64 KiB takes minutes.

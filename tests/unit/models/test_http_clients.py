@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import sys
 from collections.abc import AsyncIterator
 from typing import Any
@@ -19,6 +18,7 @@ from node.models.deadline import within
 from node.models.ollama_client import close, installed_models, named, official_client, show
 from node.models.openai_client import Listed, OpenAiConnection, says_too_long, whole
 from node.models.transport import MESSAGE_CHARS_MAX, RESPONSE_BYTES_MAX, client_options, words_of
+from tests.bombs import gzip_bomb
 from tests.manual_clock import ManualClock
 from tests.simulators.ollama import MINILM, OllamaStandIn
 from tests.simulators.openai_compatible import OpenAiStandIn
@@ -64,7 +64,7 @@ async def test_within_ends_the_work_when_the_caller_leaves() -> None:
 # --- transport ------------------------------------------------------------------------------------
 
 
-BOMB = gzip.compress(b" " * 50_000_000)
+BOMB = gzip_bomb(50_000_000, b" ")
 Echo = tuple[str, list[dict[str, str]]]
 
 

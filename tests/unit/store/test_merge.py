@@ -138,7 +138,7 @@ async def test_saying_it_again_late_renews_its_life(desk: Desk) -> None:
 )
 async def test_what_must_stay_apart_stays_apart(changes: dict[str, object], desk: Desk) -> None:
     await desk.keep(said("What is a keel?"))
-    code, _ = await desk.keep(replace(said("what is a keel"), **changes))  # type: ignore[arg-type] # fields by name
+    code, _ = await desk.keep(replace(said("what is a keel"), **changes))
     assert code == "stored"
     assert len(await desk.live()) == 2
 

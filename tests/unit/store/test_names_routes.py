@@ -384,7 +384,7 @@ async def test_a_body_without_end_is_not_read_to_its_end(site: Site) -> None:
             yield bytes(10_000)
 
     try:
-        status, said, _ = await site.put(Owner().name.text, endless())  # type: ignore[arg-type] # a stream
+        status, said, _ = await site.put(Owner().name.text, endless())
     except (aiohttp.ClientError, ConnectionError):
         return  # the connection was closed under it
     assert (status, b"over 10240" in said) == (400, True)

@@ -342,7 +342,7 @@ async def test_an_embedding_of_another_model_makes_the_node_owe_one(node: Node) 
     live = await node.live()
     assert owes_vector(live["A"])
     assert not owes_vector(live["B"])
-    assert live["A"].record.embedding is None  # type: ignore[attr-defined] # an answer
+    assert live["A"].record.embedding is None
     await embed_index(node.path, HashEmbedder(16), clock=node.clock)
     assert await node.again() == 1
     assert owes_vector((await node.live())["B"])
@@ -530,7 +530,7 @@ async def test_fetching_has_an_end_as_a_whole(fed: Node, blocks: Blocks) -> None
         fed.clock.advance(1.0)
         return await real(cid)
 
-    blocks.get = slow  # type: ignore[method-assign] # time passes
+    blocks.get = slow
     assert await fed.take([of_record(record) for record in records]) == 100
     assert Fetcher.ALL_S <= len(blocks.asked) <= Fetcher.ALL_S + Fetcher.AT_ONCE + 1
     assert 1 < blocks.most_at_once <= Fetcher.AT_ONCE

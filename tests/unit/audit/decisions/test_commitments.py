@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from node.audit.decisions.commitments import SLOT_BYTES, TAGS_MAX, KeyTable
@@ -46,7 +46,6 @@ def test_leaves_are_found_by_their_records(tmp_path: Path) -> None:
     table.close()
 
 
-@settings(deadline=None)  # it syncs
 @given(st.lists(st.integers(0, 20), max_size=30), st.integers(0, 20))
 def test_it_agrees_with_a_dictionary(about: list[int], wanted: int) -> None:
     import tempfile

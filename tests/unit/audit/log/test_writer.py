@@ -82,7 +82,7 @@ async def opened(
     **options: object,
 ) -> TileLog:
     more = {name: options.pop(name) for name in ("files", "prepare") if name in options}
-    pace = Pace(**{"every_s": 1_000.0, **options})  # type: ignore[arg-type]  # by name
+    pace = Pace(**{"every_s": 1_000.0, **options})
     made = await TileLog.open(
         folder / "log",
         ORIGIN,
@@ -90,7 +90,7 @@ async def opened(
         clock or ManualClock(),
         high_water=folder / "keys" / "mark",
         pace=pace,
-        **{"files": Unsynced(), **more},  # type: ignore[arg-type]  # options of open, by name
+        **{"files": Unsynced(), **more},
     )
     OPEN.append(made)
     return made

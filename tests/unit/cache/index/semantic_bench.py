@@ -56,7 +56,7 @@ def memory(query: str, answer: str = "", **changes: object) -> Memory:
         "scope": "shared",
         "lifetime_s": None,
     }
-    return Memory(**(fields | changes))  # type: ignore[arg-type] # fields by name
+    return Memory(**(fields | changes))
 
 
 async def durable(outcome: Remembered) -> None:

@@ -33,7 +33,7 @@ def made_by(embedder: HashEmbedder, query: str) -> Embedding:
 
 async def add(store: MemoryStore, query: str, by: HashEmbedder | None, **more: object) -> StoredRecord:
     record = US.answer(query, embedding=None if by is None else made_by(by, query))
-    return await store.records.add(record, **more)  # type: ignore[arg-type] # by name
+    return await store.records.add(record, **more)
 
 
 @pytest.fixture

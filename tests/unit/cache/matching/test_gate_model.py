@@ -91,7 +91,7 @@ def _model(**changed: object) -> GateModel:
         "embedder": "d" * 64,
         "cosine_low": 0.7,
     }
-    return GateModel(**(values | changed))  # type: ignore[arg-type] # a table of fields
+    return GateModel(**(values | changed))
 
 
 def _numbers(cosine: float, veto: float = 0.0) -> list[float]:

@@ -304,7 +304,7 @@ def tree(shelf: Shelf, parts: Sequence[bytes], width: int) -> tuple[Cid, dict[Ci
     return level[0][0], where
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.binary(min_size=1, max_size=5), min_size=1, max_size=30),
     st.integers(2, 4),

@@ -35,7 +35,7 @@ def over(
     llama: LlamaStandIn, clock: Clock, path: Path | None = None, program: Program | None = None
 ) -> LlamaProcess:
     options = {"purpose": "generate", "threads": 1, "program": program or llama.program}
-    return LlamaProcess(path or llama.path, clock, **options)  # type: ignore[arg-type] # by name
+    return LlamaProcess(path or llama.path, clock, **options)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from node.core.errors import Rejected
@@ -15,7 +15,6 @@ LOG = MemoryLog.of(700)
 LEAVES = [leaf_hash(leaf(index)) for index in range(700)]
 
 
-@settings(deadline=None)
 @given(st.integers(0, 700), st.integers(0, 700))
 def test_it_grows_by_leaves_and_by_subtrees(one: int, other: int) -> None:
     old, new = sorted((one, other))

@@ -71,7 +71,6 @@ NUMBERS = st.integers(0, 2**32)
 
 
 @given(st.sets(st.sampled_from(POOL), max_size=30), st.sets(st.sampled_from(POOL), max_size=30), NUMBERS)
-@settings(deadline=None)
 def test_the_differences_are_those_of_the_sets(ours: set[Item], theirs: set[Item], seed: int) -> None:
     chance = random.Random(seed)
     both = chance.sample(POOL, chance.choice((0, 10, len(POOL) // 2, len(POOL))))
@@ -145,7 +144,6 @@ BITS = st.sampled_from([*BYTES, b"\x00\x01", b"p" * 16, b"i" * 32])
 
 
 @given(st.binary(max_size=300) | st.lists(BITS, max_size=60).map(b"".join))
-@settings(deadline=None)
 def test_no_bytes_do_more_than_be_refused(noise: bytes) -> None:
     for head in (QUESTION, ANSWER, b""):
         try:
@@ -157,7 +155,6 @@ def test_no_bytes_do_more_than_be_refused(noise: bytes) -> None:
 
 
 @given(st.lists(BITS, max_size=60).map(b"".join))
-@settings(deadline=None)
 def test_no_answer_does_more_than_be_refused(noise: bytes) -> None:
     client = Client(SOME)
     client.first()
@@ -169,7 +166,7 @@ def test_no_answer_does_more_than_be_refused(noise: bytes) -> None:
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_changed_byte_in_an_honest_talk_is_refused_or_ends_too(seed: int) -> None:
     chance = random.Random(seed)
     client = Client(SortedSet(numbered(range(0, 400, 3))))

@@ -7,7 +7,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from node.core.errors import Rejected
@@ -32,7 +32,6 @@ def prints(of: SortedSet, start: int, end: int) -> bytes:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["add", "discard", "len"]), ITEMS), max_size=60))
-@settings(deadline=None)
 def test_it_holds_what_a_plain_set_holds(steps: list[tuple[str, Item]]) -> None:
     ours, plain = SortedSet(), set[Item]()
     for step, item in steps:
@@ -51,7 +50,6 @@ def test_it_holds_what_a_plain_set_holds(steps: list[tuple[str, Item]]) -> None:
 
 
 @given(st.sets(ITEMS, max_size=40), st.data())
-@settings(deadline=None)
 def test_bounds_part_the_items_where_they_should(items: set[Item], data: st.DataObject) -> None:
     ours = SortedSet(items)
     keys = sorted(map(key_of, items))

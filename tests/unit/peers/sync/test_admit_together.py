@@ -65,7 +65,9 @@ def some_records(rng: random.Random, issuer: Issuer) -> list[AnswerRecord]:
     return list(records.values())
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize(
+    "seed", [*range(15), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(15, 60))]
+)
 async def test_together_as_one_by_one(seed: int) -> None:
     rng = random.Random(seed)
     quota = Quota(near=rng.choice([2, 4, 8]), records=rng.choice([1_000, 12]))

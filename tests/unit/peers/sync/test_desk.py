@@ -126,7 +126,7 @@ async def test_a_change_that_a_kill_cuts_off_is_remembered(k: Kit, other: Identi
     async def killed(root: str) -> None:
         raise KeyboardInterrupt
 
-    k.judged.retier = killed  # type: ignore[method-assign]  # the process ends here
+    k.judged.retier = killed
     with pytest.raises(KeyboardInterrupt):
         await k.desk.trust(other.root)
     assert await k.store.unfinished() == [other.root]

@@ -27,7 +27,7 @@ def hung(link: MemoryLink) -> asyncio.Event:
         await asyncio.Event().wait()
         return b""
 
-    link.read = never  # type: ignore[method-assign]  # a link that hangs for good
+    link.read = never
     return reached
 
 
@@ -185,5 +185,5 @@ async def test_a_caller_that_leaves_ends_its_round(world: World, peer: Publishin
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    link.read = right  # type: ignore[method-assign]  # and is mended
+    link.read = right
     assert (await world.sync.sync(A)).outcome == "synced"

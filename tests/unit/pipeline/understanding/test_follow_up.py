@@ -100,7 +100,7 @@ LONG_TURNS = [
 ]
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "text",
     ["and " * 60, "it " * 66, "who is " * 28, "who " + "is " * 60 + "it", "x" * 65_536, "why? " * 13_000],

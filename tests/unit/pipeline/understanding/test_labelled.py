@@ -36,12 +36,18 @@ def test_the_table_is_large_balanced_and_without_contradiction() -> None:
     assert len({text for _, text in ROWS}) == len(ROWS)
 
 
-def test_case_and_typing_change_nothing() -> None:
+TYPINGS = (str.upper, str.lower, str.title, "  {}\n".format, lambda text: text.replace(" ", "  "))
+
+
+@pytest.mark.parametrize(
+    "turn", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, len(TYPINGS)))]
+)
+def test_case_and_typing_change_nothing(turn: int) -> None:
+    """Each turn gives every text one of the typings; all turns give every text all of them."""
     variants = [
-        (variant, expected)
-        for expected, text in ROWS
+        (TYPINGS[(turn + number) % len(TYPINGS)](text), expected)
+        for number, (expected, text) in enumerate(ROWS)
         if text.isascii()
-        for variant in (text.upper(), text.lower(), text.title(), f"  {text}\n", text.replace(" ", "  "))
     ]
     assert [each for each in variants if row_of(each[0]) != each[1]] == []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from node.core.model import Kind, Source
@@ -81,7 +81,6 @@ def test_these_are_questions_as_a_whole(message: str) -> None:
     assert part(message).pasted == ""
 
 
-@settings(max_examples=200)
 @given(st.text('a b?.:\n\t`"|,{', max_size=LONG_LINE_CHARS * 2))
 def test_any_message_has_parts_of_its_own_words(message: str) -> None:
     found = part(message)

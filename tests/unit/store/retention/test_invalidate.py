@@ -95,7 +95,7 @@ async def test_a_survivor_that_goes_after_it_was_found_is_not_served_under_any_w
         await desk.rememberer.keep(memory(text, "The spine of a ship."))
     assert (await desk.store.records.counts())["live"] == 1
     late = Late(desk, Selection(query_hash=query_hash(wording)))
-    recaller = desk.recaller_over(late)  # type: ignore[arg-type] # the rest by __getattr__
+    recaller = desk.recaller_over(late)
 
     async def embed() -> Embedded | None:
         return None

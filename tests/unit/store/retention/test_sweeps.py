@@ -56,7 +56,7 @@ async def test_eviction_holds_both_limits() -> None:
     assert await evict(store.records, index, clock, max_entries=15, max_bytes=10**9) == 5
     counts = await store.records.counts()
     assert (counts["live"], len(index)) == (15, 15)
-    left = {one.record.confidence for one in await store.records.since(0)}  # type: ignore[attr-defined] # answers
+    left = {one.record.confidence for one in await store.records.since(0)}
     assert min(left) == 800_005
     await evict(store.records, index, clock, max_entries=15, max_bytes=counts["bytes"] // 2)
     after = await store.records.counts()
