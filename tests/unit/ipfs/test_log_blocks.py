@@ -65,7 +65,7 @@ async def test_the_newest_head_is_read_once_however_often_the_log_grows(world: W
             asked.append(cid)
             return await get(cid)
 
-        job.blocks.get = counted  # type: ignore[method-assign]
+        job.blocks.get = counted
         size = 100
         for _ in range(4):
             job.published(world.folder.grow(300))
