@@ -136,7 +136,8 @@ def test_whenever_a_fix_is_killed_the_next_one_ends_as_if_it_were_the_first(
         assert found._replace(live=found.live & before.live) == wanted._replace(
             live=wanted.live & before.live
         ), cut
-        assert list((copy / "data" / "damaged").iterdir()), "the damaged file is kept"
+        if damage is not no_store:
+            assert list((copy / "data" / "damaged").iterdir()), "the damaged file is kept"
         shutil.rmtree(copy)
 
 
@@ -313,7 +314,7 @@ async def test_whenever_a_restore_is_killed_the_same_command_ends_it(tmp_path: P
     assert ended is not None
     assert not isinstance(ended[1], Exception), ended[1]
     wanted = tree(once)
-    for cut in spread(ended[0]):
+    for cut in spread(ended[0] - 2):  # the last two delete what an ended restore leaves behind
         copy = Path(shutil.copytree(before, tmp_path / "copy"))
         assert (
             await asyncio.to_thread(cut_off, put_back, copy, copy, tmp_path / "bak", keys, last=cut) is None
