@@ -1,8 +1,9 @@
-"""Puts a backup into the data directory and the log folder of the settings, which no node uses meanwhile.
+"""Puts a backup into the data directory and the log folder of the settings, where no node runs meanwhile.
 
-The log is checked as a stranger would (``audit.log.verify``) before anything moves into its place. After it
-the log signs nothing until a witness or peer has said what it holds (``restored``): a backup is older than
-what was signed. Keys come from a key file, or are there already.
+The log is checked as a stranger would (``audit.log.verify``) before anything moves into its place. Closed
+epochs that were moved to an archive are read there; where that is away they are left unchecked, and said to
+be. After a restore the log signs nothing until a witness or peer has said what it holds (``restored``): a
+backup is older than what was signed. Keys come from a key file, or are there already.
 """
 
 from __future__ import annotations
@@ -11,14 +12,17 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from node.app.restored import mark_restored
 from node.audit.decisions import epochs as epoch_folders
 from node.audit.decisions.epoch_check import EpochReport, verify_epochs
-from node.audit.log.reader import CHECKPOINT, FolderSource
+from node.audit.decisions.moved import is_moved, source_in
+from node.audit.log.archive import Archives, archives_of
+from node.audit.log.reader import CHECKPOINT, FolderSource, Source
 from node.audit.log.verify import Report, verify_log
-from node.core.errors import BadInput, NotFound, Rejected
+from node.core.errors import BadInput, NotFound, Rejected, Unavailable
 from node.core.files import DISK, own_directory, put, translated
 from node.core.identity import Identity
 from node.core.settings import Settings
@@ -41,7 +45,8 @@ Show = Callable[[int, int], None]
 @dataclass(frozen=True, slots=True)
 class Restored:
     """What was put in place. ``erased``: records that were looked for and taken out; ``aside``: where that
-    lies now which was there before; ``signed``: the size of the newest checkpoint that the keys know of."""
+    lies now which was there before; ``signed``: the size of the newest checkpoint that the keys know of;
+    ``unchecked``: why closed epochs could not be looked at that were moved to an archive."""
 
     backup: str
     time: str
@@ -51,6 +56,24 @@ class Restored:
     epochs: int
     erased: int
     aside: tuple[str, ...]
+    unchecked: str = ""
+
+
+class _Away(Unavailable):
+    """An epoch was moved to an archive that cannot be reached."""
+
+
+class _Moved:
+    """A ``Source``: a closed epoch of a backup, which holds nothing of it but where it was moved."""
+
+    def __init__(self, directory: Path, archives: Archives, below: str) -> None:
+        self._source = partial(source_in, directory, archives, below)
+
+    async def read(self, path: str, bytes_max: int) -> bytes:
+        try:
+            return await (await asyncio.to_thread(self._source)).read(path, bytes_max)
+        except Unavailable as exc:
+            raise _Away(str(exc)) from exc
 
 
 def keys_before(data_dir: Path) -> dict[str, bytes]:
@@ -104,7 +127,8 @@ def restore(
                 put(staged / "keys" / name, data)
         key_dir = data_dir / "keys" if keys is None else staged / "keys"
         identity = Identity.load_or_create(key_dir, now)
-        report, epochs = asyncio.run(_checked(log_dir / STAGING, staged, identity))
+        archives = archives_of(settings.archive)
+        report, epochs, unchecked = asyncio.run(_checked(log_dir / STAGING, staged, identity, archives))
         signed = _signed(key_dir)
         mark_restored(staged)
         aside = restoring.put_in_place(data_dir, log_dir, manifest.id)
@@ -118,6 +142,7 @@ def restore(
         len(epochs),
         sum(1 for one in gone if one),
         tuple(map(str, aside)),
+        unchecked,
     )
 
 
@@ -150,32 +175,42 @@ def _root_here(data_dir: Path) -> str:
 
 
 async def _checked(
-    log_dir: Path, data_dir: Path, identity: Identity
-) -> tuple[Report | None, list[EpochReport]]:
-    """Both logs as a stranger sees them. Raises ``Rejected``."""
-    decisions, epochs = await _check_log(log_dir, identity)
-    await _check_log(data_dir / PUBLICATIONS, identity)
-    return decisions, epochs
+    log_dir: Path, data_dir: Path, identity: Identity, archives: Archives
+) -> tuple[Report | None, list[EpochReport], str]:
+    """Both logs as a stranger sees them, and why epochs of the first could not be looked at. Raises
+    ``Rejected``."""
+    found = await _check_log(log_dir, identity, archives)
+    await _check_log(data_dir / PUBLICATIONS, identity, archives)
+    return found
 
 
-async def _check_log(directory: Path, identity: Identity) -> tuple[Report | None, list[EpochReport]]:
+async def _check_log(
+    directory: Path, identity: Identity, archives: Archives
+) -> tuple[Report | None, list[EpochReport], str]:
     source = FolderSource(directory)
     try:
         note = await source.read(CHECKPOINT, NOTE_BYTES_MAX)
     except NotFound:
-        return None, []
+        return None, [], ""
     keys = [one.verifier for one in identity.log_signers(Checkpoint.of_note(note).origin)]
     report = await verify_log(source, keys)
     epochs: list[EpochReport] = []
+    unchecked = ""
+
+    def below(path: str) -> Source:
+        is_here = not is_moved(directory / path)
+        return FolderSource(directory, path) if is_here else _Moved(directory, archives, path)
+
     if report.ok and report.checkpoint is not None:
-        epochs = await verify_epochs(
-            source, report.checkpoint, keys, lambda below: FolderSource(directory, below)
-        )
+        try:
+            epochs = await verify_epochs(source, report.checkpoint, keys, below)
+        except _Away as exc:
+            unchecked = str(exc)
     looked_at: list[Report | EpochReport] = [report, *epochs]
     for one in looked_at:
         if not one.ok:
             raise Rejected(f"the log in the backup does not hold: {one.where}: {one.reason}")
-    return report, epochs
+    return report, epochs, unchecked
 
 
 def _signed(key_dir: Path) -> int:
