@@ -131,10 +131,12 @@ class Life:
         return next((one for one in (STOP, FULL, MORE, ERASURE, VERDICT, OVERWRITE) if running[one]), USUAL)
 
     async def end(self) -> list[str]:
-        """The last look, at everything; what was written past the recorder."""
+        """One more backup, and the last look, at everything; what was written past the recorder."""
         self._durability = "before_reply"
         self._control.begin(delay_us=0)
-        await self._looks.look(await self._begin(), self._rng, is_all=True)
+        url = await self._begin()
+        await Work(self.book, self._control, self.root, self._fork.pid, url, self._rng, "").back_up()
+        await self._looks.look(url, self._rng, is_all=True)
         os.kill(self._fork.pid, signal.SIGTERM)
         await self._fork.ended()
         self._disk.follow()

@@ -57,7 +57,7 @@ class Work:
                 self._control.cut_in(self._rng.randrange(1, 1_200))
         steps = [self._ask, self._ask, self._store, self._change]
         if self._aim in (FULL, MORE) or self._rng.random() < 0.4:
-            steps.append(self._back_up)
+            steps.append(self.back_up)
         async with aiohttp.ClientSession(trust_env=False) as self._http:
             tasks = [asyncio.create_task(self._on_and_on(step)) for step in steps]
             if self._aim == STOP:
@@ -157,7 +157,8 @@ class Work:
         if self._is_done("a verdict", status, reply, 200):
             item.may_say, item.is_judged = {None}, True
 
-    async def _back_up(self) -> None:
+    async def back_up(self) -> None:
+        """One backup."""
         is_full = self._aim == FULL or (self._aim != MORE and self._rng.random() < 0.3)
         self._bak += is_full
         folder = self._root / f"bak{self._bak}"

@@ -34,9 +34,8 @@ async def test_nothing_that_was_promised_is_broken_by_power_cuts() -> None:
     result = await campaign(10, 10, 7)
     assert result.is_clean, "\n".join(result.lines())
     assert result.cuts.total() == 10
-    assert len(result.cuts) >= 4
-    assert result.counts["restores"] >= 1
-    assert result.counts["log entries"] >= 256
+    for done in ("log entries", "questions", "store", "restores"):
+        assert result.counts[done], done
 
 
 @pytest.mark.usefixtures("library")
