@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import AsyncIterator
+import tempfile
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,16 @@ def library(tmp_path: Path) -> Path:
     return found
 
 
-@pytest.mark.usefixtures("library")
+@pytest.fixture
+def short_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """For temporary files; a node's socket in it has a short path."""
+    folder = tempfile.mkdtemp(prefix="cuts")
+    monkeypatch.setattr(tempfile, "tempdir", folder)
+    yield
+    shutil.rmtree(folder)
+
+
+@pytest.mark.usefixtures("library", "short_folder")
 async def test_nothing_that_was_promised_is_broken_by_power_cuts() -> None:
     result = await campaign(10, 10, 7)
     assert result.is_clean, "\n".join(result.lines())
@@ -38,7 +48,7 @@ async def test_nothing_that_was_promised_is_broken_by_power_cuts() -> None:
         assert result.counts[done], done
 
 
-@pytest.mark.usefixtures("library")
+@pytest.mark.usefixtures("library", "short_folder")
 async def test_a_node_that_does_not_sync_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test above can fail."""
     monkeypatch.setattr(RecordedDisk, "_end_sync", lambda *_: None)
