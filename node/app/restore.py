@@ -1,10 +1,10 @@
-"""Puts a backup into the data directory and the log folder of the settings, which no node uses meanwhile.
+"""Puts a backup into the data directory and the log folder of the settings, where no node runs meanwhile.
 
-The log is checked as a stranger would (``audit.log.verify``) before anything moves into its place. After it
-the log signs nothing until a witness or peer has said what it holds (``restored``): a backup is older than
-what was signed. Keys come from a key file, or are there already. Without them a backup can be restored as a
-new node: the answers that are not private, under a new identity; the logs of the one before are checked, and
-kept aside where anybody can verify them, but never written to again.
+The log is checked as a stranger would (``restore_check``) before anything moves into its place. After it the
+log signs nothing until a witness or peer has said what it holds (``restored``): a backup is older than what
+was signed. Keys come from a key file, or are there already. Without them a backup can be restored as a new
+node: the answers that are not private, under a new identity; the logs of the one before are checked, and kept
+aside where anybody can verify them, but never written to again.
 """
 
 from __future__ import annotations
@@ -18,17 +18,15 @@ from functools import partial
 from pathlib import Path
 
 from node.app.data_files import formats
+from node.app.restore_check import checked
 from node.app.restored import mark_restored
 from node.audit.decisions import epochs as epoch_folders
 from node.audit.decisions.disk import locked
-from node.audit.decisions.epoch_check import EpochReport, verify_epochs
-from node.audit.log.reader import CHECKPOINT, VKEY, FolderSource
-from node.audit.log.verify import Report, verify_log
-from node.core.errors import BadInput, NotFound, Rejected
+from node.audit.log.archive import archives_of
+from node.core.errors import BadInput, Rejected
 from node.core.files import DISK, own_directory, put, translated
 from node.core.identity import Identity
 from node.core.settings import Settings
-from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint, Verifier
 from node.store.backup import restoring
 from node.store.backup.folder import ERASED, BackupFolder, read_erased
 from node.store.backup.manifest import Manifest
@@ -49,7 +47,8 @@ Show = Callable[[int, int], None]
 class Restored:
     """What was put in place. ``root``: whose node it is now; ``erased``: records that were looked for and
     taken out; ``aside``: where that lies now which was there before; ``signed``: the size of the newest
-    checkpoint that the keys know of; ``former``: where the log of an identity lies that was given up."""
+    checkpoint that the keys know of; ``former``: where the log of an identity lies that was given up.
+    ``unchecked``: why closed epochs could not be looked at that were moved to an archive."""
 
     backup: str
     time: str
@@ -61,6 +60,7 @@ class Restored:
     erased: int
     aside: tuple[str, ...]
     former: str = ""
+    unchecked: str = ""
 
 
 def keys_before(data_dir: Path) -> dict[str, bytes]:
@@ -113,6 +113,7 @@ def restore(
             if directory.is_dir():
                 stack.enter_context(locked(directory))  # nobody mends it meanwhile
         step, former = restoring.step_of(data_dir), ""
+        archives = archives_of(settings.archive)
         if step is None:
             for directory in (data_dir, log_dir):
                 restoring.check_free(directory, replace=replace)
@@ -124,7 +125,8 @@ def restore(
                 keys = {_RECORD_KEYS: b""}  # known to be gone: else the start asks for them
             key_dir = data_dir / "keys" if keys is None else _staged_keys(staged, keys)
             identity = Identity.load_or_create(key_dir, now)
-            report, epochs = asyncio.run(_checked(log_dir / STAGING, staged, None if is_new else identity))
+            known = None if is_new else identity
+            report, epochs, unchecked = asyncio.run(checked(log_dir / STAGING, staged, known, archives))
             signed = _signed(key_dir)
             if is_new:
                 former = restoring.begin_anew(data_dir, log_dir, manifest.id)
@@ -141,7 +143,7 @@ def restore(
             aside = restoring.put_in_place(data_dir, log_dir, manifest.id)
             gone = read_erased(data_dir / ERASED)
             identity = Identity.load_or_create(data_dir / "keys", now)
-            report, epochs = asyncio.run(_checked(log_dir, data_dir, identity))
+            report, epochs, unchecked = asyncio.run(checked(log_dir, data_dir, identity, archives))
             signed = _signed(data_dir / "keys")
     entries = 0 if report is None else report.entries
     return Restored(
@@ -155,6 +157,7 @@ def restore(
         sum(1 for one in gone if one),
         tuple(map(str, aside)),
         former and str(log_dir / former),
+        unchecked,
     )
 
 
@@ -212,41 +215,6 @@ def _check_formats(manifest: Manifest, staged: Path) -> None:
                 f"{name} in the backup is in format {version}, and this version reads {known} at most: "
                 f"a newer one has made it ({manifest.software}); restore it with that"
             )
-
-
-async def _checked(
-    log_dir: Path, data_dir: Path, identity: Identity | None
-) -> tuple[Report | None, list[EpochReport]]:
-    """Both logs as a stranger sees them; without an identity, by the keys that they name. Raises
-    ``Rejected``."""
-    decisions, epochs = await _check_log(log_dir, identity)
-    await _check_log(data_dir / PUBLICATIONS, identity)
-    return decisions, epochs
-
-
-async def _check_log(directory: Path, identity: Identity | None) -> tuple[Report | None, list[EpochReport]]:
-    source = FolderSource(directory)
-    try:
-        note = await source.read(CHECKPOINT, NOTE_BYTES_MAX)
-    except NotFound:
-        return None, []
-    origin = Checkpoint.of_note(note).origin
-    if identity is not None:
-        keys = [one.verifier for one in identity.log_signers(origin)]
-    else:
-        listed = (await source.read(VKEY, NOTE_BYTES_MAX)).decode("ascii", "replace")
-        keys = [Verifier.from_vkey(line) for line in listed.split()]
-    report = await verify_log(source, keys)
-    epochs: list[EpochReport] = []
-    if report.ok and report.checkpoint is not None:
-        epochs = await verify_epochs(
-            source, report.checkpoint, keys, lambda below: FolderSource(directory, below)
-        )
-    looked_at: list[Report | EpochReport] = [report, *epochs]
-    for one in looked_at:
-        if not one.ok:
-            raise Rejected(f"the log in the backup does not hold: {one.where}: {one.reason}")
-    return report, epochs
 
 
 def _signed(key_dir: Path) -> int:

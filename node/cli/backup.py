@@ -143,6 +143,8 @@ def _restored(done: Restored, before: str, settings: Settings) -> list[str]:
         f"  the log holds: {done.entries} entries, {done.epochs} closed epochs before it",
         f"  {done.erased} records that were erased since were looked for and are not in it",
     ]
+    if done.unchecked:
+        lines.append(f"  not checked: closed epochs ({done.unchecked}); later type: neuroswarm log verify")
     lines += [f"  what was there is in {aside}; delete it when you need it no more" for aside in done.aside]
     if done.former:
         return [

@@ -17,7 +17,12 @@ from aiohttp.test_utils import TestServer
 
 from node.app.operator import opened
 from node.app.operator_desk import OperatorDesk
+from node.app.restore import restore as put_back
+from node.audit.decisions.keeper import Bounds, EpochKeeper
+from node.audit.decisions.log import DecisionLog
+from node.audit.log.archive import FolderArchive
 from node.audit.witnesses.ours import origin_hash
+from node.core.clock import SystemClock
 from node.core.errors import BadInput, CorruptState, Misconfigured, Unavailable
 from node.core.settings import Settings, load
 from node.core.signed_note import Checkpoint
@@ -504,3 +509,43 @@ async def test_the_operators_word_does_not_stand_against_the_keys(home: Path) ->
     assert done.returncode == 1
     assert "peers drop a node that signs two histories" in done.stderr
     assert "publications" in json.loads((home / "one" / "data" / "restored").read_text())
+
+
+async def test_a_backup_of_a_log_whose_epochs_were_moved_goes_back(home: Path) -> None:
+    """They are checked in the archive; where that is away, the restore says so and goes on."""
+    (home / "archive").mkdir()
+    place = {"archive": {"to": str(home / "archive"), "epochs_here": 0}}
+    async with desk(home / "one", **place) as one:
+        decisions = one.backups.ground.decisions
+        assert isinstance(decisions, DecisionLog)
+        for number in range(2):
+            await decisions.append({"kind": "answer", "n": number}, private_texts={})
+            await decisions.end_epoch("age")
+        await decisions.append({"kind": "answer", "n": 2}, private_texts={})
+        keeper = EpochKeeper(
+            decisions,
+            SystemClock(),
+            Bounds(kept_here=0),
+            FolderArchive(home / "archive"),
+            followed=lambda: decisions.epoch,
+        )
+        await eventually(lambda: ticked(keeper), lambda moved: moved == 2)
+        await one.backups.run(home / "bak", 2)
+    for name, is_away in (("two", False), ("three", True)):
+        target = home / name
+        shutil.copytree(home / "one" / "data" / "keys", target / "data" / "keys")
+        if is_away:
+            (home / "archive").rename(home / "elsewhere")
+        folder = BackupFolder.at(home / "bak")
+        manifest = folder.read(folder.names()[-1])
+        now, settings = SystemClock().now(), settings_of(target, **place)
+        done = await asyncio.to_thread(
+            put_back, settings, folder, manifest, None, now, replace=True, show=lambda *_: None
+        )
+        assert ("mount it" in done.unchecked) is is_away
+        assert done.epochs == (0 if is_away else 2)
+
+
+async def ticked(keeper: EpochKeeper) -> int:
+    await keeper.tick()
+    return keeper.moved

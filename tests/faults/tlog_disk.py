@@ -39,14 +39,15 @@ class Inode:
 class Directory:
     names: dict[str, Inode | Directory] = field(default_factory=dict)
     durable: dict[str, Inode | Directory] = field(default_factory=dict)
-    pending: list[tuple[str, Inode | Directory | None]] = field(default_factory=list)
+    pending: list[tuple[str, Inode | Directory | None, object]] = field(default_factory=list)
+    """(name, what it names or None, change): what is of one change survives or is lost as one."""
 
-    def put(self, name: str, target: Inode | Directory | None) -> None:
+    def put(self, name: str, target: Inode | Directory | None, change: object = None) -> None:
         if target is None:
             del self.names[name]
         else:
             self.names[name] = target
-        self.pending.append((name, target))
+        self.pending.append((name, target, change or object()))
 
 
 def put_bytes(data: bytearray, offset: int, what: bytes | None) -> None:
@@ -96,8 +97,7 @@ class SimDisk(Files):
     def crashed(self, rng: random.Random, style: str) -> SimDisk:
         """What is there when the power is back."""
         self.is_off = True
-        copies: dict[int, Inode | Directory] = {}
-        return SimDisk(_survivor(self.root, rng, style, copies))
+        return SimDisk(survivor(self.root, rng, style, {}))
 
     # --- calls ---
 
@@ -249,13 +249,19 @@ class SimDisk(Files):
             return bytes(self._file(path).data[: bytes_max + 1])
 
 
-def _survivor(
-    directory: Directory, rng: random.Random, style: str, copies: dict[int, Inode | Directory]
+def survivor(
+    directory: Directory,
+    rng: random.Random,
+    style: str,
+    kept: dict[object, bool],
+    copies: dict[int, Inode | Directory] | None = None,
 ) -> Directory:
+    """What is left of a directory. ``kept``: of which changes that is known, whether they survive."""
+    copies = {} if copies is None else copies
     names = dict(directory.names if style == NAMES else directory.durable)
-    if style in (PAGES, TORN):
-        for name, target in directory.pending:
-            if rng.random() < 0.5:
+    if style != NAMES:
+        for name, target, change in directory.pending:
+            if not kept.setdefault(change, style in (PAGES, TORN) and rng.random() < 0.5):
                 continue
             if target is None:
                 names.pop(name, None)
@@ -265,7 +271,7 @@ def _survivor(
     for name, target in names.items():
         if id(target) not in copies:
             if isinstance(target, Directory):
-                copies[id(target)] = _survivor(target, rng, style, copies)
+                copies[id(target)] = survivor(target, rng, style, kept, copies)
             else:
                 copies[id(target)] = _surviving_file(target, rng, style)
         found.names[name] = copies[id(target)]

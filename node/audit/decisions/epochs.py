@@ -29,11 +29,13 @@ import orjson
 
 from node.audit.decisions.disk import locked
 from node.audit.decisions.origin import epoch_of, origin_of
+from node.audit.log import journal
 from node.audit.log.publisher import Folder, remove_partial
 from node.audit.tlog.packed import place_of
 from node.audit.tlog.tiles import Tile
 from node.core.errors import CorruptState, NotFound, Rejected
 from node.core.files import DISK
+from node.core.merkle import leaf_hash
 from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint
 
 FOLDER = "epochs"
@@ -209,8 +211,10 @@ def finish(directory: Path) -> Turn | None:
     """Complete a move that a crash cut short; the turn that has not ended, if there is one. Raises
     ``OSError``, ``CorruptState``."""
     turn = pending(directory)
-    if turn is not None and not turn.is_moved:
-        _move(directory, turn)
+    if turn is not None:
+        DISK.sync_directory(directory / FOLDER)  # what a killed process wrote there last holds from here on
+        if not turn.is_moved:
+            _move(directory, turn)
     return turn
 
 
@@ -237,13 +241,31 @@ def end(directory: Path) -> None:
     DISK.sync_directory(folder)
 
 
+def unswept(directory: Path) -> list[Path]:
+    """The closed logs that a crash has kept from being swept: all of their journal is under their checkpoint.
+    One that was closed because of damage may have more there, and is left alone. Raises ``OSError``."""
+    return [one for one in (folder_of(directory, number) for number in closed(directory)) if _is_unswept(one)]
+
+
+def _is_unswept(folder: Path) -> bool:
+    disk, top = Folder(DISK, folder), newest(folder / "checkpoint")
+    try:
+        if top is None or not disk.files.names(disk.journal):
+            return False
+        found = journal.find(DISK, disk.journal, top.origin)
+        return not found.bytes_cut and all(
+            index < top.size and disk.hash(0, index, top.size) == leaf_hash(entry)
+            for index, entry in enumerate(found.entries, found.first)
+        )
+    except (FileNotFoundError, CorruptState):
+        return False
+
+
 def sweep(folder: Path) -> None:
     """Remove from a log that was closed in order what its last checkpoint, which covers all of it, makes
-    superfluous: the journal, and partial tiles whose full tile is there (tlog-tiles allows no more). Raises
-    ``OSError``."""
+    superfluous: partial tiles whose full tile is there (tlog-tiles allows no more), and the journal, which
+    goes last: while it is there, the log is known to be unswept. Raises ``OSError``."""
     disk = Folder(DISK, folder)
-    for journal in disk.files.names(disk.journal):  # the oldest first
-        disk.files.unlink(disk.journal / journal)
     for parent, names, _ in os.walk(folder / "tile"):
         for name in names:
             with contextlib.suppress(Rejected):
@@ -251,6 +273,8 @@ def sweep(folder: Path) -> None:
                 whole = (folder / tile.path, folder / place_of(tile))
                 if name.endswith(".p") and any(path.is_file() for path in whole):
                     remove_partial(disk, tile.level, tile.index)
+    for segment in disk.files.names(disk.journal):  # the oldest first
+        disk.files.unlink(disk.journal / segment)
 
 
 def _move(directory: Path, turn: Turn) -> None:

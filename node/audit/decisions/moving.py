@@ -132,6 +132,8 @@ def _is_unswept(folder: Path) -> bool:
 
 
 def _remove(folder: Path) -> None:
+    """The mark is durable before anything goes: a killed process may have left it unsynced."""
+    DISK.sync_directory(folder)
     for path in list(folder.iterdir()):
         if path.name in STAYS:
             continue

@@ -215,6 +215,8 @@ class Shards:
             with contextlib.suppress(NodeError):  # what stopped the opening is the news
                 await self.now.tile_log.close()
             raise
+        for place in await on_disk(epochs.unswept, directory):
+            self.folder.sweep(place)
         await self.folder.count()
 
     async def close(self) -> None:

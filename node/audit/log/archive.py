@@ -35,7 +35,7 @@ class Archive(Protocol):
         ...
 
     async def sizes(self, below: str) -> Mapping[str, int]:
-        """The bytes of each file below this path, by its whole path."""
+        """The bytes of each file below this path, by its whole path. What is told is durable."""
         ...
 
     async def put(self, files: Mapping[str, bytes]) -> None:
@@ -100,7 +100,11 @@ class FolderArchive:
     def _sizes(self, below: str) -> dict[str, int]:
         self._check()
         found = {}
-        for folder, _, names in os.walk(self._directory / below):
+        place = self._directory / below
+        if place.is_dir():
+            DISK.make_directories(place, _DIRECTORY_MODE)
+        for folder, _, names in os.walk(place):
+            DISK.sync_directory(Path(folder))  # a killed process may have put files there, and not synced
             for path in (Path(folder, name) for name in names if not name.startswith(".")):
                 found[path.relative_to(self._directory).as_posix()] = path.lstat().st_size
         return found

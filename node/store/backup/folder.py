@@ -45,7 +45,8 @@ class BackupFolder:
     def open(cls, path: Path, root: str) -> BackupFolder:
         """The backup folder of the node ``root``, made where there is nothing."""
         with translated(f"the backup folder {path} cannot be used"):
-            if not path.is_dir() or not any(path.iterdir()):
+            begun = {f".{MARKER}.new"}  # what is there of a first backup that was cut short
+            if not path.is_dir() or not {one.name for one in path.iterdir()} - begun:
                 own_directory(path)
                 DISK.replace(path / MARKER, f"{FORMAT}\n{root}\n".encode())
         folder = cls.at(path)
@@ -215,12 +216,11 @@ def add_erased(path: Path, cids: Sequence[str]) -> None:
     if not cids:
         return
     with translated(f"{path} cannot be written"):
-        is_new = not path.exists()
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
         with os.fdopen(descriptor, "ab") as file:
             # The line end first: a line that a crash cut short spoils no other.
             file.write("".join(f"\n{cid}" for cid in cids).encode())
             file.flush()
             DISK.sync(file.fileno())
-        if is_new:
-            DISK.sync_directory(path.parent)
+        # Also where the file was there: whoever made it may have been killed before this.
+        DISK.sync_directory(path.parent)

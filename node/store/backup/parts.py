@@ -43,6 +43,7 @@ class Parts:
         name = hashlib.sha256(data).hexdigest()
         path = self._path(name)
         if self._has(path, len(data)):
+            self._folders.add(path.parent)  # a killed writer may have put it there, and not synced its name
             return name
         DISK.make_directories(path.parent)
         aside = path.with_name(f".{name}.new")
