@@ -79,7 +79,7 @@ class Work:
             while True:
                 await step()
         except OVER:
-            pass
+            pass  # the life of this node has ended: the cut came, or the last step
 
     async def _call(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         timeout = aiohttp.ClientTimeout(total=CALL_S)
