@@ -109,7 +109,7 @@ async def test_four_backups_under_load_are_the_same_node_on_another_machine(tmp_
         assert await node.delete(secret) == 200
         made.append(await backup(one, tmp_path / "bak", *with_keys(tmp_path)))
         assert [row["entries"] for row in made] == sorted({row["entries"] for row in made})
-        assert all(row["written_bytes"] < row["bytes"] / 2 for row in made[1:3])
+        assert all(row["written_bytes"] < row["bytes"] for row in made[1:3]), "what is there already stays"
         await asyncio.to_thread(shutil.copytree, tmp_path / "bak", other.place / "carried")
         done = await other.restore(*with_keys(tmp_path))
         assert done.returncode == 0, done.stderr

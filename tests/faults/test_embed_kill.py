@@ -25,7 +25,7 @@ from tests.simulators.hash_embedder import HashEmbedder
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNT = 60
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 def entry(number: int) -> dict[str, Any]:
