@@ -26,8 +26,8 @@ ROOM_MIB = 250
 """What the node may grow by, whatever it is asked for: several times 2 MiB taken apart in each thread."""
 READERS = 32
 READERS_ROOM_MIB = 640
-"""The same for all places at once: what each has read ahead, and the links that wait, some 14 MiB a place. What
-the allocator keeps differs from run to run by a third."""
+"""The same for all places at once: what each has read ahead, and the links that wait, some 14 MiB a place.
+What the allocator keeps differs from run to run by a third."""
 
 pytestmark = pytest.mark.timeout(400)
 
