@@ -142,7 +142,13 @@ class Composer:
                 question, draft, asked, packed.blocks, given.kept, missing, self._clock.now(), language
             )
             model_answer.must_rest_on_evidence(
-                composed, question, draft, packed.blocks, route_kind, is_bound=given.is_bound
+                composed,
+                question,
+                draft,
+                packed.blocks,
+                route_kind,
+                is_bound=given.is_bound,
+                is_near_theirs=given.is_near_theirs and not given.writes,
             )
             return composed
 
@@ -314,8 +320,8 @@ class Composer:
 @dataclass(frozen=True, slots=True)
 class _Given:
     """What an answer is made from. ``kept`` is for a model to read, ``evidence`` may be quoted. ``found``,
-    ``told`` and ``near`` as in ``notes.Read``; ``is_bound``: the question is about people's notes, so nothing
-    else may answer it; ``writes``: a text is wanted that nobody has stored."""
+    ``told``, ``near`` and ``is_near_theirs`` as in ``notes.Read``; ``is_bound``: the question is about
+    people's notes, so nothing else may answer it; ``writes``: a text is wanted that nobody has stored."""
 
     kept: Sequence[Evidence]
     evidence: Sequence[Evidence]
@@ -323,6 +329,7 @@ class _Given:
     told: float | None = None
     near: Evidence | None = None
     is_bound: bool = False
+    is_near_theirs: bool = False
     writes: bool = False
 
     def after(self, read: notes.Read) -> _Given:
@@ -336,6 +343,7 @@ class _Given:
             told=read.told,
             near=read.near,
             is_bound=is_bound,
+            is_near_theirs=read.is_near_theirs,
         )
 
     @property

@@ -66,6 +66,14 @@ def speaks_for_the_asked(question: str, text: str) -> bool:
     return asks and _SPEAKS_FOR_THE_ASKED.match(text.translate(_APOSTROPHES)) is not None
 
 
+def only_says_yes(question: str, text: str) -> bool:
+    """Whether the answer is yes or no and the question's own words: "is there a kiln" - "Yes, there is a
+    kiln"."""
+    said = text.translate(_APOSTROPHES)
+    is_polar = _POLAR.match(said) is not None
+    return is_polar and set(content_words(said)) <= {*content_words(question), "yes", "no"}
+
+
 def contradicts_itself(text: str) -> bool:
     """Whether the answer says both yes and no, or a sentence and its negation."""
     parts = sentences(verbatim.prose(text).translate(_APOSTROPHES))[:_SENTENCES_MAX]

@@ -18,6 +18,7 @@ from node.answer.grounding import (
     ends_before_it_answers,
     ground,
     only_given_figures,
+    only_says_yes,
     puts_a_figure_on_what_is_missing,
     repeats_an_example,
     says_nothing_new,
@@ -161,11 +162,15 @@ def must_rest_on_evidence(
     route_kind: Kind,
     *,
     is_bound: bool,
+    is_near_theirs: bool = False,
 ) -> None:
     """Raises ``Rejected`` where an answer about people's notes, or about stored decisions, says what they do
-    not, or where no note stands behind what "you" are said to do."""
+    not, or where no note stands behind what "you" are said to do. ``is_near_theirs``: notes of people were
+    found for the question; then a bare yes may be about what is theirs."""
     if not blocks and speaks_for_the_asked(question, draft.text):
         raise Rejected("the model spoke for whoever was asked")
+    if not blocks and is_near_theirs and only_says_yes(question, draft.text):
+        raise Rejected("the model only said yes or no to what people here may know")
     if is_bound and not composed.abstained and (composed.uncited_figures or not composed.grounded):
         raise Rejected("the model's answer does not rest on the notes")
     if route_kind is not Kind.HISTORICAL:

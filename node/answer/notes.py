@@ -102,6 +102,8 @@ class Read:
     told: float | None = None
     """``found`` as it is told: held back below the bar until that was borne out."""
     steps: tuple[Step, ...] = ()
+    is_near_theirs: bool = False
+    """Whether notes of people were found for the question at all."""
 
 
 def is_note(one: Evidence) -> bool:
@@ -203,7 +205,7 @@ async def read(
     best = max((one.share for one in said), default=0.0)
     told = f"{len(held)} of {len(said)} notes hold the answer; the best with {best:.2f}"
     steps = (Step("read", "found" if held else "missed", told, took_ms),)
-    bound = is_about_theirs(notes, vector)
+    bound, is_near = is_about_theirs(notes, vector), any(map(is_peoples, notes))
     if held:
         best_one = held[0]
         return Read(
@@ -212,13 +214,15 @@ async def read(
             bound,
             steps=steps,
             told=best_one.curve.told(best_one.share),
+            is_near_theirs=is_near,
         )
     ours_is_about_it = any(_binds(one) and not is_claim(one.source) for one in notes)
     near_ones = [one for one in said if one.is_near and not (ours_is_about_it and is_claim(one.note.source))]
     nearest_one = max(near_ones, key=lambda one: one.share, default=None)
     if nearest_one is None:
-        return Read(others, None, bound, steps=steps)
-    return Read(others, None, bound, nearest_one.note, nearest_one.share, steps=steps)
+        return Read(others, None, bound, steps=steps, is_near_theirs=is_near)
+    near_found = nearest_one.share
+    return Read(others, None, bound, nearest_one.note, near_found, steps=steps, is_near_theirs=is_near)
 
 
 def _is_its_answer(one: Evidence) -> bool:

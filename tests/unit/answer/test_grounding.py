@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from node.answer import grounding, prompt
+from node.answer.composed import Composed
 from node.answer.context import Block, pack
+from node.answer.model_answer import must_rest_on_evidence
+from node.core.errors import Rejected
+from node.core.model import Draft, Kind, SourceRef
 from tests.unit.answer.material import adapter, document
 from tests.unit.pipeline.tables import sections
 
@@ -159,3 +165,27 @@ def test_a_model_does_not_speak_for_the_people_who_are_asked(
     question: str, answer: str, speaks: bool
 ) -> None:
     assert grounding.speaks_for_the_asked(question, answer) is speaks
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "only"),
+    [
+        ("is there a pottery kiln", "Yes, there is a pottery kiln.", True),
+        ("can i smoke in the yard", "No, you can't smoke in the yard.", True),
+        ("is there life on Mars", "No.", True),
+        ("can i freeze rice", "Yes, you can freeze rice. Cool it quickly first.", False),
+        ("is there parking", "There is parking in most towns.", False),
+        ("who chairs the club", "Anneke chairs the club.", False),
+    ],
+)
+def test_a_bare_yes_says_nothing_of_its_own(question: str, answer: str, only: bool) -> None:
+    assert grounding.only_says_yes(question, answer) is only
+
+
+def test_a_bare_yes_is_refused_where_people_stored_something_near() -> None:
+    draft = Draft("Yes, there is a pottery kiln.", "one", "m")
+    composed = Composed(draft.text, SourceRef("llm", "one/m"), draft=draft)
+    judged = partial(must_rest_on_evidence, composed, "is there a pottery kiln", draft, [], Kind.GENERATIVE)
+    judged(is_bound=False, is_near_theirs=False)
+    with pytest.raises(Rejected, match="only said yes or no"):
+        judged(is_bound=False, is_near_theirs=True)
