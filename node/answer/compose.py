@@ -136,22 +136,7 @@ class Composer:
         )
         asked = replace(asked, temperature=temperature, seed=seed)
 
-        def accept(draft: Draft) -> Composed:
-            self._thinks = draft.think_blocks > 0
-            composed = model_answer.from_draft(
-                question, draft, asked, packed.blocks, given.kept, missing, self._clock.now(), language
-            )
-            model_answer.must_rest_on_evidence(
-                composed,
-                question,
-                draft,
-                packed.blocks,
-                route_kind,
-                is_bound=given.is_bound,
-                is_near_theirs=given.is_near_theirs and not given.writes,
-            )
-            return composed
-
+        accept = partial(self._accepted, question, asked, packed.blocks, given, missing, route_kind, language)
         judged = missing is not None or route_kind is Kind.HISTORICAL
         judged = judged or any(block.from_adapter for block in packed.blocks)
         shown = self._shown(None if judged else tell, asked, question)
@@ -168,6 +153,33 @@ class Composer:
         if given.found is not None:
             composed = replace(composed, found=given.found)
         return replace(composed, tried=trail.steps, retry_after_s=result.retry_after_s)
+
+    def _accepted(
+        self,
+        question: str,
+        asked: Prompt,
+        blocks: Sequence[Block],
+        given: _Given,
+        missing: str | None,
+        route_kind: Kind,
+        language: str,
+        draft: Draft,
+    ) -> Composed:
+        """What a draft comes to. Raises ``Rejected``."""
+        self._thinks = draft.think_blocks > 0
+        composed = model_answer.from_draft(
+            question, draft, asked, blocks, given.kept, missing, self._clock.now(), language
+        )
+        model_answer.must_rest_on_evidence(
+            composed,
+            question,
+            draft,
+            blocks,
+            route_kind,
+            is_bound=given.is_bound,
+            is_near_theirs=given.is_near_theirs,
+        )
+        return composed
 
     async def in_english(
         self, question: str, *, deadline: float, tag: str
@@ -343,7 +355,7 @@ class _Given:
             told=read.told,
             near=read.near,
             is_bound=is_bound,
-            is_near_theirs=read.is_near_theirs,
+            is_near_theirs=read.is_near_theirs and not self.writes,
         )
 
     @property
