@@ -574,22 +574,6 @@ def near_table(present: list[Asked], absent: list[Asked], others: list[Asked], w
     return lines
 
 
-def weighted(
-    values: NDArray[np.float64], truth: NDArray[np.float64], each: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], float]:
-    """Weights and offset of a logistic regression, each row as often as ``each`` says."""
-    mean, spread = values.mean(axis=0), values.std(axis=0) + 1e-9
-    rows = np.c_[(values - mean) / spread, np.ones(len(values))]
-    found = np.zeros(rows.shape[1])
-    for _ in range(50):
-        share = 1 / (1 + np.exp(-rows @ found))
-        slope = rows.T @ (each * (share - truth)) + 1e-3 * len(rows) * found
-        bend = (rows * (each * share * (1 - share))[:, None]).T @ rows + 1e-3 * len(rows) * np.eye(len(found))
-        found -= np.linalg.solve(bend, slope)
-    slopes = found[:-1] / spread
-    return slopes, float(found[-1] - slopes @ mean)
-
-
 def communities(folder: str, every: slice = slice(None)) -> list[dict[str, Any]]:
     """Those of a folder, in the form of ``worlds``."""
     made = []
