@@ -21,6 +21,7 @@ from node.api.downloads import CORS, OPEN
 from node.api.errors import from_error, problem
 from node.api.received import BODY, BODY_TIMEOUT_S, arrived, read_body
 from node.api.replies import COMMON, Handler, Routes, as_json, ready_json, told, whole
+from node.api.request import CALLER, ID, LIMITS, SERVICE
 from node.api.stream import STARTED, as_events, while_there
 from node.audit.upkeep.away import Away
 from node.audit.witnesses.ours import BODY_BYTES_MAX, Witness
@@ -37,12 +38,8 @@ from node.pipeline.service import Service
 
 log = logging.getLogger("neuroswarm.api")
 
-SERVICE = web.AppKey("service", Service)
-_LIMITS = web.AppKey("limits", Server)
 _BUSY = web.AppKey("busy", asyncio.Semaphore)
 _SERVICE_ID = web.AppKey("service_id", str)
-_CALLER = web.RequestKey("caller", Caller)
-_ID = web.RequestKey("id", str)
 
 GRACE_S = 5.0
 """What a request may take beyond its deadline to store and log what it came to."""
@@ -61,12 +58,12 @@ _NO_FOLDERS: Mapping[str, logs.Served] = MappingProxyType({})
 async def _door(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Every failure becomes a problem document; nothing internal leaks."""
     given = request.headers.get("X-Request-Id")
-    request_id = request[_ID] = given if given and _OWN_ID.match(given) else new_id()
+    request_id = request[ID] = given if given and _OWN_ID.match(given) else new_id()
     try:
         _only_local_pages(request)
         if handler is _chat and (reply := _at_once(request)) is not None:
             return reply
-        request[_CALLER] = _LOCAL
+        request[CALLER] = _LOCAL
         with working(request):
             response = await _bounded(request, handler)
     except NodeError as exc:
@@ -123,8 +120,8 @@ def _names_loopback(host: str) -> bool:
 async def _common_headers(request: web.Request, response: web.StreamResponse) -> None:
     """What every response says, one that is streamed too. What is public may be read by pages of any origin,
     errors included."""
-    if _ID in request:  # not where aiohttp refuses a request by itself
-        response.headers["X-Request-Id"] = request[_ID]
+    if ID in request:  # not where aiohttp refuses a request by itself
+        response.headers["X-Request-Id"] = request[ID]
     response.headers.update(COMMON)
     if request.path.startswith(OPEN):
         response.headers.update({name: CORS[name] for name in CORS if name not in response.headers})
@@ -135,7 +132,7 @@ async def _bounded(request: web.Request, handler: Handler) -> web.StreamResponse
     arrives slowly takes nobody's place. Blocks have a limit of their own: a CAR takes as long as it is."""
     if request.path in _UNLIMITED or request.path.startswith(_BLOCKS):
         return await handler(request)
-    limits, busy = request.app[_LIMITS], request.app[_BUSY]
+    limits, busy = request.app[LIMITS], request.app[_BUSY]
     if request.method == "POST" and BODY not in request and request.match_info.http_exception is None:
         if request.content.is_eof():
             request[BODY] = await _body(request, limits)
@@ -169,7 +166,7 @@ def _too_slow(request: web.Request, wait_s: float) -> web.Response:
         408,
         "Request timeout",
         f"the body did not arrive within {wait_s:g} s",
-        request_id=request[_ID],
+        request_id=request[ID],
         instance=request.path,
         field="body",
         limit=f"{wait_s:g} s",
@@ -211,7 +208,7 @@ def _at_once(request: web.Request) -> web.StreamResponse | None:
     """The reply to a question that is there whole, where it is answered from memory and nothing has to be
     waited for: it takes nobody's place. Else what has begun goes the way of all requests."""
     app, connection = request.app, request.protocol
-    body = arrived(request, app[_LIMITS].max_body_bytes)
+    body = arrived(request, app[LIMITS].max_body_bytes)
     if body is None:
         return None
     begun: object | None = None
@@ -219,15 +216,15 @@ def _at_once(request: web.Request) -> web.StreamResponse | None:
         connection.learn(request, body)
         begun = connection.taken(body)
     if isinstance(begun, _Begun):
-        request[_ID] = begun.request_id
+        request[ID] = begun.request_id
     else:
         if app[_BUSY].locked():
             raise Unavailable(_TOO_MANY)
-        begun = _Begun.of(app[SERVICE], body, request[_ID])
+        begun = _Begun.of(app[SERVICE], body, request[ID])
     if isinstance(begun.again, NodeError):
         raise begun.again
     if isinstance(begun.again, Again):
-        return told(request, views.again(begun.again), request[_ID])
+        return told(request, views.again(begun.again), request[ID])
     request[BODY], request[_BEGUN] = body, begun
     return None
 
@@ -252,7 +249,7 @@ def at_once(app: web.Application) -> AtOnce:
 
 
 async def _chat(request: web.Request) -> web.StreamResponse:
-    begun = request.get(_BEGUN) or _Begun.of(request.app[SERVICE], request[BODY], request[_ID])
+    begun = request.get(_BEGUN) or _Begun.of(request.app[SERVICE], request[BODY], request[ID])
     chat, again = begun.chat, begun.again
     if isinstance(again, NodeError):
         raise again
@@ -261,7 +258,7 @@ async def _chat(request: web.Request) -> web.StreamResponse:
         return told(request, views.again(again), again.request)
     ask = Ask(
         text=chat.query,
-        caller=request[_CALLER],
+        caller=request[CALLER],
         session=chat.session_id,
         max_age_s=chat.max_age_s,
         no_cache=chat.no_cache,
@@ -270,7 +267,7 @@ async def _chat(request: web.Request) -> web.StreamResponse:
         tags=chat.tags,
         zone=bodies.zone(chat.time_zone),
     )
-    service, request_id = request.app[SERVICE], request[_ID]
+    service, request_id = request.app[SERVICE], request[ID]
 
     async def reply(tell: Tell | None = None) -> dict[str, Any]:
         answer = await service.answer(ask, request_id, tell)
@@ -296,8 +293,8 @@ async def _page_ask(request: web.Request) -> web.Response:
     try:
         form = bodies.read(sent, bodies.Form)
         asked = "\n\n".join(filter(None, (form.q, form.text)))
-        ask = Ask(text=asked, caller=request[_CALLER], session=form.session)
-        answer = await while_there(request, request.app[SERVICE].answer(ask, request[_ID]))
+        ask = Ask(text=asked, caller=request[CALLER], session=form.session)
+        answer = await while_there(request, request.app[SERVICE].answer(ask, request[ID]))
     except (BadInput, Unavailable) as exc:
         return page.respond(question=question, text=text, error=exc)
     return page.respond(question=question, session=form.session, reply=views.answer(answer, verbose=True))
@@ -306,7 +303,7 @@ async def _page_ask(request: web.Request) -> web.Response:
 async def _route(request: web.Request) -> web.Response:
     route = bodies.parse(request[BODY], bodies.Route)
     zone = bodies.zone(route.time_zone)
-    ask = Ask(text=route.query, caller=request[_CALLER], session=route.session_id, zone=zone)
+    ask = Ask(text=route.query, caller=request[CALLER], session=route.session_id, zone=zone)
     parts = await request.app[SERVICE].route(ask)
     return as_json(views.route([(normalise(part.text), part.route) for part in parts]))
 
@@ -316,7 +313,7 @@ async def _route(request: web.Request) -> web.Response:
 
 async def _put_entry(request: web.Request) -> web.Response:
     entry = bodies.parse(request[BODY], bodies.NewEntry)
-    kept = await request.app[SERVICE].put(Entry(caller=request[_CALLER], **asdict(entry)), request[_ID])
+    kept = await request.app[SERVICE].put(Entry(caller=request[CALLER], **asdict(entry)), request[ID])
     body = {"cid": kept.cid, "scope": kept.scope, "by": kept.by}
     if kept.reason:
         body["reason"] = kept.reason
@@ -327,19 +324,19 @@ async def _put_entry(request: web.Request) -> web.Response:
 
 async def _search(request: web.Request) -> web.Response:
     search = bodies.parse(request[BODY], bodies.Search)
-    ask = Ask(text=search.query, caller=request[_CALLER])
-    recall, ref = await request.app[SERVICE].search(ask, search.floor, request[_ID])
+    ask = Ask(text=search.query, caller=request[CALLER])
+    recall, ref = await request.app[SERVICE].search(ask, search.floor, request[ID])
     return as_json(views.search(recall, ref))
 
 
 async def _get_entry(request: web.Request) -> web.Response:
     service = request.app[SERVICE]
-    stored = await service.entry(bodies.cid(request.match_info["cid"]), request[_CALLER])
+    stored = await service.entry(bodies.cid(request.match_info["cid"]), request[CALLER])
     return as_json(views.stored(stored, await service.merged(stored)))
 
 
 async def _delete_entry(request: web.Request) -> web.Response:
-    ref = await request.app[SERVICE].withdraw(bodies.cid(request.match_info["cid"]), request[_CALLER])
+    ref = await request.app[SERVICE].withdraw(bodies.cid(request.match_info["cid"]), request[CALLER])
     return as_json({"deleted": True, "decision": views.decision(ref)})
 
 
@@ -351,7 +348,7 @@ async def _invalidate(request: web.Request) -> web.Response:
     given = asdict(bodies.parse(request[BODY], bodies.Invalidate))
     if given["cid"] is not None:
         given["cid"] = bodies.cid(given["cid"])
-    done = await request.app[SERVICE].invalidate(Invalidation(**given), request[_CALLER])
+    done = await request.app[SERVICE].invalidate(Invalidation(**given), request[CALLER])
     return as_json({"matched": done.matched, "withdrawn": done.withdrawn, "cids": list(done.cids)})
 
 
@@ -362,7 +359,7 @@ async def _feedback(request: web.Request) -> web.Response:
     if (given.cid is None) == (given.request_id is None):
         raise BadInput("give either cid or request_id", field="cid")
     cid = None if given.cid is None else bodies.cid(given.cid)
-    said = Said(caller=request[_CALLER], **{**asdict(given), "cid": cid})
+    said = Said(caller=request[CALLER], **{**asdict(given), "cid": cid})
     return as_json(views.feedback(await request.app[SERVICE].feedback(said)))
 
 
@@ -389,7 +386,7 @@ async def _metrics(request: web.Request) -> web.Response:
 
 
 async def _openapi(request: web.Request) -> web.Response:
-    return ready_json(openapi.page(request.app[_LIMITS].max_body_bytes))
+    return ready_json(openapi.page(request.app[LIMITS].max_body_bytes))
 
 
 ROUTES: Routes = (
@@ -436,7 +433,7 @@ def build(
     app = web.Application(middlewares=[_door], client_max_size=limits.max_body_bytes + 1)
     app.on_response_prepare.append(_common_headers)
     app[SERVICE] = service
-    app[_LIMITS] = limits
+    app[LIMITS] = limits
     app[_BUSY] = asyncio.Semaphore(limits.concurrent_requests_max)
     app[_SERVICE_ID] = service_id
     app[logs.LOGS] = folders
