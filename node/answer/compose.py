@@ -25,6 +25,7 @@ from node.answer import (
 from node.answer.chain import Chain, Engine, Result, answers
 from node.answer.composed import Composed, Trail
 from node.answer.context import Block
+from node.answer.fitting import fitting
 from node.answer.grounding import abstains, strip_marks
 from node.answer.peer_claims import heard, is_claim
 from node.answer.stream import Shown
@@ -32,6 +33,7 @@ from node.core.clock import Clock
 from node.core.errors import Rejected
 from node.core.model import Draft, Evidence, Kind, SourceRef, Step
 from node.core.ports import Generator, NoteReader, Prompt, Tell
+from node.core.talk import Talk
 from node.language import conversation, tongue
 from node.language.sentences import one_line
 
@@ -96,6 +98,7 @@ class Composer:
         temperature: float = 0.0,
         seed: int = 0,
         tell: Tell | None = None,
+        talk: Talk | None = None,
     ) -> Composed:
         """An answer to ``question`` before ``deadline`` (monotonic seconds). ``temperature`` and ``seed``
         as in ``Prompt``. ``tell`` hears of waits, and of the answer while it is made where nothing but its
@@ -105,7 +108,7 @@ class Composer:
         then says so and states no figure that the evidence lacks. The same holds for a deterministic
         question without evidence: what should be exact is never guessed. ``language``: of what is said in
         this node's own words. ``read_as``: the question in English, where it is in another language: notes
-        are read for it. ``vector``: as for ``notes.read``."""
+        are read for it. ``vector``: as for ``notes.read``. ``talk``: what the model is told besides."""
         missing = could_not_look_up
         if missing is None and route_kind is Kind.DETERMINISTIC and not evidence:
             missing = reasons.say("not_exact", language)
@@ -135,6 +138,8 @@ class Composer:
             question, packed.blocks, tag, could_not_look_up=missing, tokens_max=self._tokens_max
         )
         asked = replace(asked, temperature=temperature, seed=seed)
+        if talk is not None:
+            asked = prompt.talking(asked, talk)
 
         accept = partial(self._accepted, question, asked, packed.blocks, given, missing, route_kind, language)
         judged = missing is not None or route_kind is Kind.HISTORICAL
@@ -218,6 +223,29 @@ class Composer:
         result = await self._chain.first(asked, accept, deadline=deadline)
         is_there = any(step.outcome in ("rejected", "timeout", "busy") for step in result.steps)
         return "" if result.value is None and is_there else result.value
+
+    async def say(self, message: str, talk: Talk, *, deadline: float, tell: Tell | None = None) -> Composed:
+        """What a model says to a message as it stands, in the format that is asked for; where no model can,
+        a fallback with an empty text. An answer in a given format is told when it is whole."""
+        trail = Trail(self._clock)
+        asked = prompt.as_it_stands(message, talk, self._tokens_max)
+
+        def accept(draft: Draft) -> Composed:
+            self._thinks = draft.think_blocks > 0
+            said = replace(draft, text=fitting(draft.text, talk.schema))
+            source = SourceRef(
+                "llm", f"{draft.engine}/{draft.model}", time=self._clock.now(), digest=draft.model_digest
+            )
+            return Composed(said.text, source, draft=said, abstained=abstains(said.text))
+
+        shown = self._shown(None if talk.schema else tell, asked)
+        result = await self._first(asked, accept, deadline, shown, tell)
+        trail.extend(result.steps)
+        if result.value is None:
+            return replace(quotes.unanswered(""), tried=trail.steps, retry_after_s=result.retry_after_s)
+        outcome = "ok" if result.value.complete else "cut"
+        trail.extend((Step("generate", outcome, _account(result.value), result.ms),))
+        return replace(result.value, tried=trail.steps)
 
     async def revise(
         self, order: revise.Revision, *, deadline: float, tag: str, tell: Tell | None = None

@@ -106,7 +106,8 @@ class Prompt:
 
 Tell = Callable[[str, Mapping[str, Json]], None]
 """Hears what goes on while an answer is made, an event's name and its facts: ``wait`` (``engine``, ``ahead``,
-``wait_s``), ``delta`` (``text`` to show), ``reset`` (what was shown is void). It is quick, never raises."""
+``wait_s``), ``step`` (a station of the walk as it happens: ``stage``, ``outcome``, ``reason``, ``ms``),
+``delta`` (``text`` to show), ``reset`` (what was shown is void). It is quick, never raises."""
 OnText = Callable[[str], None]
 """Takes a piece of an answer as the engine says it: raw, as it comes. It is quick and never raises."""
 
