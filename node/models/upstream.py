@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,7 +67,7 @@ class Upstream:
             self._listed = _Listed(self._clock.monotonic(), tuple(one.name for one in listed or ()))
         return self._listed.names
 
-    async def send(self, path: str, body: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
+    async def send(self, path: str, body: Mapping[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
         """The whole answer, or each event of a stream, as JSON objects, up to the stream's end or ``[DONE]``;
         whoever reads sets the time. Raises ``Refused``."""
         try:

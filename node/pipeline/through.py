@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Hashable, Mapping
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -256,8 +256,9 @@ class PassThrough:
         began = self._clock.monotonic()
         try:
             async with asyncio.timeout(left_s(self._clock, query)):
-                async for event in to.send(handed.path, handed.body):
-                    flight.add(event)
+                async with aclosing(to.send(handed.path, handed.body)) as events:
+                    async for event in events:
+                        flight.add(event)
             if not handed.bypass and not flight.said.reason:
                 flight.failure = failed(
                     502, "the upstream ended before its answer was whole", "upstream_broke_off"
