@@ -122,7 +122,10 @@ def talking(asked: Prompt, talk: Talk) -> Prompt:
 def as_it_stands(message: str, talk: Talk, tokens_max: int) -> Prompt:
     """A message for a model as it came, by somebody who has said already what is to be done with it."""
     wanted = _told("fits").replace("{schema}", talk.schema) if talk.schema else ""
-    asked = talking(Prompt(wanted, _plain(message), tokens_max), talk)
+    user = "\n\n".join(
+        filter(None, (_plain(message), wanted))
+    )  # small models hear little of a system message
+    asked = talking(Prompt(wanted, user, tokens_max, schema=talk.schema), talk)
     said = "".join(f"{one}\n{other}\n" for one, other in asked.turns)
     return replace(asked, continuation="\n\n".join(filter(None, (asked.system, f"{said}{asked.user}\n"))))
 

@@ -102,6 +102,8 @@ class Prompt:
     alternatives: int = 0
     """So many of the likeliest first tokens are wanted with the draft (``Draft.first_tokens``)."""
     turns: tuple[tuple[str, str], ...] = ()
+    schema: str = ""
+    """A JSON Schema, as text, that the answer has to fit: an engine that can hold to it does."""
 
 
 Tell = Callable[[str, Mapping[str, Json]], None]

@@ -368,6 +368,7 @@ async def test_an_answer_in_a_format_is_checked(tmp_path: Path) -> None:
         _, reply, _ = await said(node, body)
         assert json.loads(reply["choices"][0]["message"]["content"]) == {"city": "Paris"}
         assert "city" in json.dumps(server.requests[-1].body["messages"][0])
+        assert server.requests[-1].body["response_format"]["json_schema"]["schema"] == schema
         server.answer = "I think that it is Paris."
         bad = asking("Name a city in Spain.", "neuroswarm", response_format=wanted)
         status, reply, _ = await said(node, bad)

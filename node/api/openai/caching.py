@@ -46,8 +46,8 @@ def headers(answer: Answer, *, bypass: str = "", fwd_status: int | None = None) 
     hit = answer.hit
     if hit is not None:
         return {"Cache-Status": f"{_NAME}; hit; detail={hit.kind}", "Age": str(hit.age_s)}
-    if answer.stale:
-        return {"Cache-Status": f"{_NAME}; hit; detail=stale"}
+    if answer.stale or answer.draft:
+        return {"Cache-Status": f"{_NAME}; hit; detail={'stale' if answer.stale else 'draft'}"}
     steps = {(step.stage, step.outcome) for step in answer.trace}
     if bypass or answer.source.kind == "statement":
         said = ["fwd=bypass", f'detail="{bypass or "statement"}"']
