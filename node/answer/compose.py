@@ -23,8 +23,9 @@ from node.answer import (
     revise,
 )
 from node.answer.chain import Chain, Engine, Result, answers
-from node.answer.composed import Composed, Trail
+from node.answer.composed import Composed, Trail, account
 from node.answer.context import Block
+from node.answer.fitting import fitting
 from node.answer.grounding import abstains, strip_marks
 from node.answer.peer_claims import heard, is_claim
 from node.answer.stream import Shown
@@ -32,6 +33,7 @@ from node.core.clock import Clock
 from node.core.errors import Rejected
 from node.core.model import Draft, Evidence, Kind, SourceRef, Step
 from node.core.ports import Generator, NoteReader, Prompt, Tell
+from node.core.talk import Talk
 from node.language import conversation, tongue
 from node.language.sentences import one_line
 
@@ -96,6 +98,7 @@ class Composer:
         temperature: float = 0.0,
         seed: int = 0,
         tell: Tell | None = None,
+        talk: Talk | None = None,
     ) -> Composed:
         """An answer to ``question`` before ``deadline`` (monotonic seconds). ``temperature`` and ``seed``
         as in ``Prompt``. ``tell`` hears of waits, and of the answer while it is made where nothing but its
@@ -105,7 +108,7 @@ class Composer:
         then says so and states no figure that the evidence lacks. The same holds for a deterministic
         question without evidence: what should be exact is never guessed. ``language``: of what is said in
         this node's own words. ``read_as``: the question in English, where it is in another language: notes
-        are read for it. ``vector``: as for ``notes.read``."""
+        are read for it. ``vector``: as for ``notes.read``. ``talk``: what the model is told besides."""
         missing = could_not_look_up
         if missing is None and route_kind is Kind.DETERMINISTIC and not evidence:
             missing = reasons.say("not_exact", language)
@@ -135,6 +138,8 @@ class Composer:
             question, packed.blocks, tag, could_not_look_up=missing, tokens_max=self._tokens_max
         )
         asked = replace(asked, temperature=temperature, seed=seed)
+        if talk is not None:
+            asked = prompt.talking(asked, talk)
 
         accept = partial(self._accepted, question, asked, packed.blocks, given, missing, route_kind, language)
         judged = missing is not None or route_kind is Kind.HISTORICAL
@@ -219,6 +224,20 @@ class Composer:
         is_there = any(step.outcome in ("rejected", "timeout", "busy") for step in result.steps)
         return "" if result.value is None and is_there else result.value
 
+    async def say(self, message: str, talk: Talk, *, deadline: float, tell: Tell | None = None) -> Composed:
+        """What a model says to a message as it stands, in the format that is asked for; where no model can,
+        a fallback with an empty text. An answer in a given format is told when it is whole."""
+        trail = Trail(self._clock)
+        asked = prompt.as_it_stands(message, talk, self._tokens_max)
+
+        def accept(draft: Draft) -> Composed:
+            self._thinks = draft.think_blocks > 0
+            return self._as_said(replace(draft, text=fitting(draft.text, talk.schema)))
+
+        shown = self._shown(None if talk.schema else tell, asked)
+        result = await self._first(asked, accept, deadline, shown, tell)
+        return _told(result, trail)
+
     async def revise(
         self, order: revise.Revision, *, deadline: float, tag: str, tell: Tell | None = None
     ) -> Composed:
@@ -228,20 +247,18 @@ class Composer:
 
         def accept(draft: Draft) -> Composed:
             self._thinks = draft.think_blocks > 0
-            made = revise.accepted(draft, asked)
-            source = SourceRef(
-                "llm", f"{draft.engine}/{draft.model}", time=self._clock.now(), digest=draft.model_digest
-            )
-            return Composed(made.text, source, draft=made, abstained=abstains(made.text))
+            return self._as_said(revise.accepted(draft, asked))
 
         shown = self._shown(tell, asked)
         result = await self._first(asked, accept, deadline, shown)
         result = await self._in_language(order.language, asked, accept, result, deadline, trail, shown)
-        trail.extend(result.steps)
-        if result.value is None:
-            return replace(quotes.unanswered(""), tried=trail.steps, retry_after_s=result.retry_after_s)
-        trail.extend((Step("generate", "ok", _account(result.value), result.ms),))
-        return replace(result.value, tried=trail.steps)
+        return _told(result, trail)
+
+    def _as_said(self, draft: Draft) -> Composed:
+        """A model's words as they are."""
+        name, now = f"{draft.engine}/{draft.model}", self._clock.now()
+        source = SourceRef("llm", name, time=now, digest=draft.model_digest)
+        return Composed(draft.text, source, draft=draft, abstained=abstains(draft.text))
 
     async def _first(
         self,
@@ -364,6 +381,16 @@ class _Given:
         return any(one.source.kind == context.PASTED for one in self.evidence)
 
 
+def _told(result: Result[Composed], trail: Trail) -> Composed:
+    """What a model said with what was tried for it, or a fallback with an empty text."""
+    trail.extend(result.steps)
+    if result.value is None:
+        return replace(quotes.unanswered(""), tried=trail.steps, retry_after_s=result.retry_after_s)
+    outcome = "ok" if result.value.complete else "cut"
+    trail.extend((Step("generate", outcome, account(result.value), result.ms),))
+    return replace(result.value, tried=trail.steps)
+
+
 def _unsure_notes(given: _Given, trail: Trail, language: str) -> Composed | None:
     """People's notes themselves, or the honest word that none says it, where it is not sure enough that they
     hold the answer for a model to tell it."""
@@ -386,7 +413,7 @@ def _without_claims(given: _Given, question: str, trail: Trail) -> _Given:
 def _settled(composed: Composed, given: _Given, ms: float, trail: Trail, language: str) -> Composed:
     """A model's answer, or notes in its place where it has none."""
     outcome = "ok" if composed.complete else "cut"
-    trail.extend((Step("generate", outcome, _account(composed), ms),))
+    trail.extend((Step("generate", outcome, account(composed), ms),))
     if composed.abstained:
         # What the node brings with it is quoted where the model, which read it, has nothing better.
         is_read = given.found is not None and (given.found >= FOUND_MIN or not given.is_bound)
@@ -467,16 +494,3 @@ def _extract(question: str, evidence: Sequence[Evidence], trail: Trail) -> list[
         f"{sentences_kept} of {sentences_all} sentences from {len(kept)} of {len(evidence)} sources",
     )
     return kept
-
-
-def _account(composed: Composed) -> str:
-    """What there is to say of a generation, for the trace."""
-    draft = composed.draft
-    if draft is None:
-        return ""
-    account = f"{draft.engine} {draft.model}: {draft.completion_tokens} tokens"
-    if composed.abstained:
-        account += ", abstained"
-    if composed.uncited_figures:
-        account += f", figures without a source: {', '.join(composed.uncited_figures[:5])}"
-    return account

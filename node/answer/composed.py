@@ -84,3 +84,16 @@ class Trail:
     @property
     def steps(self) -> tuple[Step, ...]:
         return tuple(self._steps)
+
+
+def account(composed: Composed) -> str:
+    """What there is to say of a generation, for the trace."""
+    draft = composed.draft
+    if draft is None:
+        return ""
+    account = f"{draft.engine} {draft.model}: {draft.completion_tokens} tokens"
+    if composed.abstained:
+        account += ", abstained"
+    if composed.uncited_figures:
+        account += f", figures without a source: {', '.join(composed.uncited_figures[:5])}"
+    return account

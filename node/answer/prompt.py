@@ -18,10 +18,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
 from node.answer.context import PASTED, Block
 from node.core.ports import Prompt
+from node.core.talk import Talk
 from node.language.markup import (
     ADAPTER_LABEL,
     ANSWER_LABEL,
@@ -55,6 +57,7 @@ def _told(name: str) -> str:
         "question": QUESTION_LABEL,
         "answer": ANSWER_LABEL,
         "pasted": PASTED_LABEL,
+        "schema": "{schema}",
     }
     text: str = read_table("node.answer", "prompts.toml")[name]
     return text.strip("\n").format(dont_know=DONT_KNOW, words="{words}", **labels)
@@ -101,6 +104,35 @@ def build(
         stop=STOP,
         continuation=_continuation(question, [*adapter, *stored, *pasted], could_not_look_up, tag),
     )
+
+
+def talking(asked: Prompt, talk: Talk) -> Prompt:
+    """The same prompt in a conversation: with what the model was told besides, and what was said before."""
+    return replace(
+        asked,
+        system="\n\n".join(filter(None, (asked.system, _plain(talk.instructions)))),
+        turns=tuple((_plain(one), _plain(other)) for one, other in talk.turns),
+        tokens_max=min(asked.tokens_max, talk.tokens_max or asked.tokens_max),
+        temperature=asked.temperature if talk.temperature is None else talk.temperature,
+        seed=asked.seed if talk.seed is None else talk.seed,
+        stop=(*asked.stop, *talk.stop),
+    )
+
+
+def as_it_stands(message: str, talk: Talk, tokens_max: int) -> Prompt:
+    """A message for a model as it came, by somebody who has said already what is to be done with it."""
+    wanted = _told("fits").replace("{schema}", talk.schema) if talk.schema else ""
+    user = "\n\n".join(
+        filter(None, (_plain(message), wanted))
+    )  # small models hear little of a system message
+    asked = talking(Prompt(wanted, user, tokens_max, schema=talk.schema), talk)
+    said = "".join(f"{one}\n{other}\n" for one, other in asked.turns)
+    return replace(asked, continuation="\n\n".join(filter(None, (asked.system, f"{said}{asked.user}\n"))))
+
+
+def _plain(text: str) -> str:
+    """Without what a chat template would take for the border of a message."""
+    return CHAT_TOKEN.sub(" ", text)
 
 
 def _continuation(

@@ -15,6 +15,7 @@ from node.core.ports import Tell
 from node.models.clean import showable
 
 _STEP_CHARS = 4
+_DELTA = ("delta", None)
 _STEP_PART = 512
 """The longer the answer, the larger the pieces that are looked at together: cleaning reads it all."""
 
@@ -55,7 +56,7 @@ class Audience:
     """Everybody who watches one computation. Who comes later hears first what was told so far."""
 
     def __init__(self) -> None:
-        self._told: dict[str, dict[str, Json]] = {}
+        self._told: dict[tuple[str, Json], tuple[str, dict[str, Json]]] = {}
         self._members: list[Tell | None] = []
 
     @property
@@ -64,18 +65,19 @@ class Audience:
 
     def begin(self) -> None:
         """Another computation begins."""
-        if "delta" in self._told:
+        if _DELTA in self._told:
             self.tell("reset", {})
         self._told.clear()
 
     def tell(self, event: str, facts: Mapping[str, Json]) -> None:
         """Pass an event on to everybody."""
         if event == "reset":
-            self._told.pop("delta", None)
-        elif event == "delta" and "delta" in self._told:
-            self._told["delta"] = {"text": f"{self._told['delta']['text']}{facts['text']}"}
+            self._told.pop(_DELTA, None)
+        elif event == "delta" and _DELTA in self._told:
+            text = f"{self._told[_DELTA][1]['text']}{facts['text']}"
+            self._told[_DELTA] = (event, {"text": text})
         else:
-            self._told[event] = dict(facts)
+            self._told[(event, facts.get("stage"))] = (event, dict(facts))
         for member in [*self._members]:
             if member is not None:
                 member(event, facts)
@@ -84,7 +86,7 @@ class Audience:
     def joined(self, member: Tell | None) -> Iterator[None]:
         """Be one of them while the context lasts; None only takes a place."""
         if member is not None:
-            for event, facts in self._told.items():
+            for event, facts in self._told.values():
                 member(event, facts)
         self._members.append(member)
         try:

@@ -259,14 +259,19 @@ def _check_text(name: str, value: str, shape: Mapping[str, Any]) -> None:
     """No control characters (tab and line breaks may stand in it), not blank. Raises ``BadInput``."""
     if not value.strip():
         raise _refusal(name, value, shape)
+    refuse_controls(name, value)
+    if "pattern" in shape and not re.fullmatch(shape["pattern"], value):
+        raise BadInput(f"{name} may hold {shape['description']}", field=name)
+
+
+def refuse_controls(name: str, value: str) -> None:
+    """Raises ``BadInput`` for a text with a control character that is no tab and no line break."""
     if (found := _CONTROLS.search(value)) is not None:
         raise BadInput(
             f"{name} holds the control character U+{ord(found[0]):04X} at position {found.start()}",
             field=name,
             limit="no control characters",
         )
-    if "pattern" in shape and not re.fullmatch(shape["pattern"], value):
-        raise BadInput(f"{name} may hold {shape['description']}", field=name)
 
 
 def zone(name: str | None) -> tzinfo | None:

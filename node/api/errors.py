@@ -1,4 +1,4 @@
-"""The one map from errors to HTTP: RFC 9457 problem details on native routes."""
+"""The one map from errors to HTTP: RFC 9457 problem details on native routes, OpenAI's form on its own."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import orjson
 from aiohttp import web
 
+from node.api.openai import faults
 from node.core.errors import (
     BadInput,
     Conflict,
@@ -48,6 +49,10 @@ def problem(
     **more: object,
 ) -> web.Response:
     """One problem document."""
+    if faults.speaks_so(instance):
+        param = more.get("field")
+        said = faults.shown(status, detail, param=None if param is None else str(param))
+        return faults.response(status, said, headers or {})
     body = {
         "type": "about:blank",
         "title": title,
@@ -64,6 +69,8 @@ def problem(
 
 def from_error(error: NodeError, *, request_id: str, instance: str) -> web.Response:
     """The response for an error of ours."""
+    if (named := faults.of(error)) is not None and faults.speaks_so(instance):
+        return faults.response(*named)
     status, title = next(
         ((status, title) for kind, status, title in _STATUS if isinstance(error, kind)),
         (500, "Internal error"),

@@ -10,11 +10,14 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+import msgspec
 import orjson
 
 from node import __version__
 from node.api import bodies, logs, peers, witness
 from node.api.negotiate import IPNS_RECORD
+from node.api.openai import faults, shapes
+from node.api.openai.embeddings import Embeddings
 from node.api.page import FORM
 from node.core.ipld.ipns import RECORD_BYTES_MAX
 
@@ -45,7 +48,8 @@ def _content(kind: str) -> dict[str, Any]:
     return {kind: {"schema": {"type": "string", **binary, **most}}}
 
 
-def _responses(operation: Mapping[str, Any], problems: Mapping[str, str]) -> dict[str, Any]:
+def _responses(path: str, operation: Mapping[str, Any], problems: Mapping[str, str]) -> dict[str, Any]:
+    problem = "application/json" if faults.speaks_so(path) else _PROBLEM
     found: dict[str, Any] = {}
     content: dict[str, Any] = {}
     for kind in operation.get("kinds", ["application/json"]):
@@ -55,7 +59,7 @@ def _responses(operation: Mapping[str, Any], problems: Mapping[str, str]) -> dic
         found[operation.get("status", "200")] = {"description": operation["reply"], **shown}
     more = {status: problems[status] for status in operation.get("problems", problems)}
     for status, said in (more | operation.get("more", {})).items():
-        words, kind = (said, _PROBLEM if status >= "400" else "") if isinstance(said, str) else said
+        words, kind = (said, problem if status >= "400" else "") if isinstance(said, str) else said
         has = content if status == "206" else _content(kind) if kind else {}
         found[status] = {"description": words} | ({"content": has} if has else {})
     return found
@@ -72,6 +76,14 @@ def _parameters(path: str, operation: Mapping[str, Any]) -> list[dict[str, Any]]
     ] + [
         {"name": name, "in": "query", "schema": {"type": "string", **shape}} for name, shape in asked.items()
     ]
+
+
+def _chats() -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is checked of requests in OpenAI's form, by the names of ``openapi.toml``, and what that refers
+    to."""
+    kinds = (shapes.Chat, shapes.Responses, Embeddings)
+    found, components = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
+    return {f"OpenAI{kind.__name__}": one for kind, one in zip(kinds, found, strict=True)}, components
 
 
 def _request(path: str, body: str, schemas: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,6 +105,7 @@ def page(max_body_bytes: int) -> bytes:
 def document(max_body_bytes: int) -> dict[str, Any]:
     """The OpenAPI 3.1 description."""
     table, schemas = _table(), bodies.schemas(max_body_bytes)
+    chats, components = _chats()
     first, *others = logs.PREFIXES
     paths: dict[str, dict[str, Any]] = {}
     for named, operation in table["operations"].items():
@@ -100,12 +113,12 @@ def document(max_body_bytes: int) -> dict[str, Any]:
         for served in [path, *(path.replace(first, other) for other in others if path.startswith(first))]:
             item: dict[str, Any] = {
                 "summary": operation["summary"].replace("CAR_BYTES_MAX", str(peers.CAR_BYTES_MAX)),
-                "responses": _responses(operation, table["problems"]),
+                "responses": _responses(path, operation, table["problems"]),
             }
             if parameters := _parameters(served, operation):
                 item["parameters"] = parameters
             if "body" in operation:
-                item["requestBody"] = _request(path, operation["body"], schemas)
+                item["requestBody"] = _request(path, operation["body"], schemas | chats)
             paths.setdefault(served, {})[method.lower()] = item
     for path in table["preflights"]:
         paths[path]["options"] = {
@@ -117,4 +130,5 @@ def document(max_body_bytes: int) -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {"title": "NeuroSwarm node", "version": __version__},
         "paths": paths,
+        "components": {"schemas": components},
     }

@@ -19,6 +19,7 @@ from node.api import bodies, gateway, ipns, logs, openapi, page, peers, routing,
 from node.api.connections import AtOnce, Connection, working
 from node.api.downloads import CORS, OPEN
 from node.api.errors import from_error, problem
+from node.api.openai import models as openai_api
 from node.api.received import BODY, BODY_TIMEOUT_S, arrived, read_body
 from node.api.replies import COMMON, Handler, Routes, as_json, ready_json, told, whole
 from node.api.request import CALLER, ID, LIMITS, SERVICE
@@ -401,6 +402,7 @@ ROUTES: Routes = (
     ("GET", "/v1/cache/stats", _cache_stats),
     ("POST", "/v1/cache/invalidate", _invalidate),
     ("POST", "/feedback", _feedback),
+    *openai_api.ROUTES,
     *gateway.ROUTES,
     *ipns.ROUTES,
     *routing.ROUTES,

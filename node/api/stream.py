@@ -3,21 +3,22 @@
 Promises:
 - when the client is gone the work is cancelled, within ``LOOK_S`` or so; what others wait for goes on (that
   is the pipeline's to know);
-- an event stream ends with ``done`` and the whole reply, or ``error`` and a problem document; before that
-  come the events that are told, in order, pieces of text joined where the client is slower than the model.
+- an event stream has its first byte at once, and ends with the whole reply or the error; before that come the
+  events that are told, in order, pieces of text joined where the client is slower than the model.
 
-It must not know what the events are about."""
+It must not know what the events are about, nor in which form they go out (``Telling``)."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import orjson
 from aiohttp import web
 
 from node.api.errors import from_error
+from node.api.request import ID
 from node.core.errors import NodeError, Unavailable
 from node.core.model import Json
 from node.core.ports import Tell
@@ -56,7 +57,8 @@ async def _end(task: asyncio.Task[Any]) -> None:
 class _Told:
     """Events on their way to one client."""
 
-    def __init__(self) -> None:
+    def __init__(self, form: Telling) -> None:
+        self._form = form
         self._events: list[tuple[str, Mapping[str, Json]]] = []
         self.news = asyncio.Event()
 
@@ -72,34 +74,90 @@ class _Told:
         """What has been told since, as it goes over the wire."""
         self.news.clear()
         events, self._events = self._events, []
-        return b"".join(_event(name, facts) for name, facts in events)
+        return b"".join(self._form.told(name, facts) for name, facts in events)
 
 
 def _event(name: str, data: object) -> bytes:
     return b"event: " + name.encode() + b"\ndata: " + orjson.dumps(data) + b"\n\n"
 
 
-async def as_events(
-    request: web.Request, reply: Callable[[Tell], Awaitable[dict[str, Any]]]
-) -> web.StreamResponse:
-    """Server-sent events while ``reply`` works, and its result as the last one."""
-    told = _Told()
+class Telling(Protocol):
+    """The form of a stream: what is told of the work, and of its result. ``headers`` of a result that is
+    there before the stream begins, of None where it is not."""
 
-    async def work() -> dict[str, Any]:
-        return await reply(told.tell)
+    def headers(self, result: Any) -> Mapping[str, str]: ...
 
+    def opening(self) -> bytes: ...
+
+    def told(self, event: str, facts: Mapping[str, Json]) -> bytes: ...
+
+    def done(self, result: Any) -> bytes: ...
+
+    def failed(self, error: NodeError) -> bytes: ...
+
+
+class Native:
+    """The form of ``POST /chat``: each event under its own name."""
+
+    def __init__(self, request: web.Request) -> None:
+        self._request = request
+
+    def headers(self, result: Any) -> Mapping[str, str]:
+        return {}
+
+    def opening(self) -> bytes:
+        return b":\n\n"  # a comment: the stream is there, whatever the work takes
+
+    def told(self, event: str, facts: Mapping[str, Json]) -> bytes:
+        return _event(event, facts)
+
+    def done(self, result: Any) -> bytes:
+        return _event("done", result)
+
+    def failed(self, error: NodeError) -> bytes:
+        problem = from_error(error, request_id=self._request[ID], instance=self._request.path)
+        assert isinstance(problem.body, bytes)
+        return _event("error", orjson.loads(problem.body))
+
+
+async def begun(request: web.Request, headers: Mapping[str, str]) -> web.StreamResponse:
+    """A stream of events to which is written from here on."""
     response = web.StreamResponse(
         headers={
             "Content-Type": "text/event-stream",
             "Cache-Control": "private, no-store",
             "X-Accel-Buffering": "no",
+            **headers,
         }
     )
+    await response.prepare(request)
+    request[STARTED] = response
+    return response
+
+
+async def as_events(
+    request: web.Request,
+    reply: Callable[[Tell], Awaitable[Any]],
+    form: Telling | None = None,
+    *,
+    wait_s: float = 0.0,
+) -> web.StreamResponse:
+    """Server-sent events while ``reply`` works, and its result as the last one. The stream begins at once, or
+    when the work is done within ``wait_s``; what the work raises by then has no stream."""
+    form = form or Native(request)
+    told = _Told(form)
+
+    async def work() -> Any:
+        return await reply(told.tell)
+
+    response = web.StreamResponse()
     task = asyncio.create_task(work())
     news = asyncio.create_task(told.news.wait())
     try:
-        await response.prepare(request)
-        request[STARTED] = response
+        if wait_s:
+            await asyncio.wait((task,), timeout=wait_s)
+        response = await begun(request, form.headers(task.result() if task.done() else None))
+        await response.write(form.opening())
         while not task.done():
             await asyncio.wait((task, news), timeout=LOOK_S, return_when=asyncio.FIRST_COMPLETED)
             if is_gone(request):
@@ -107,7 +165,7 @@ async def as_events(
             if news.done():
                 await response.write(told.take())
                 news = asyncio.create_task(told.news.wait())
-        await response.write(told.take() + _last(request, response, task))
+        await response.write(told.take() + _last(form, task))
         await response.write_eof()
     except ConnectionError:
         pass  # the client has left
@@ -117,11 +175,8 @@ async def as_events(
     return response
 
 
-def _last(request: web.Request, response: web.StreamResponse, task: asyncio.Task[dict[str, Any]]) -> bytes:
+def _last(form: Telling, task: asyncio.Task[Any]) -> bytes:
     try:
-        return _event("done", task.result())
+        return form.done(task.result())
     except NodeError as exc:
-        request_id = response.headers.get("X-Request-Id", "")
-        problem = from_error(exc, request_id=request_id, instance=request.path)
-        assert isinstance(problem.body, bytes)
-        return _event("error", orjson.loads(problem.body))
+        return form.failed(exc)

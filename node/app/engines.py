@@ -31,6 +31,7 @@ from node.models.embedders import factory
 from node.models.embedders.none import NoEmbedder
 from node.models.llama.gguf_file import installed_model
 from node.models.llama.process import LLAMA_CPP, XLLAMACPP, threads_to_spare
+from node.models.upstream import Upstream, Upstreams
 
 if TYPE_CHECKING:
     from node.pipeline.understanding.semantic import SemanticHead
@@ -116,6 +117,22 @@ def generators_of(settings: Settings, weights: Path | None, clock: Clock) -> tup
     if models.openai_base_url:
         asked.append(("openai", lambda: _openai(models, clock)))
     return tuple(_built(name, build) for name, build in asked)
+
+
+def upstreams_of(settings: Settings, clock: Clock) -> Upstreams:
+    """The servers that requests in OpenAI's form are handed on to: the OpenAI-compatible one, and Ollama by
+    its interface of the same form."""
+    models = settings.models
+    named = [(models.openai_base_url, models.openai_api_key)]
+    named += [(f"{models.ollama_url.rstrip('/')}/v1", "")] if models.ollama_url else []
+    servers: list[Upstream] = []
+    for address, key in named:
+        if address:
+            try:
+                servers.append(Upstream(address, key, clock))
+            except Misconfigured as exc:
+                log.warning("requests are not handed on to a server: %s", exc)
+    return Upstreams(servers)
 
 
 def _built(name: str, build: Callable[[], Generator]) -> Generator:

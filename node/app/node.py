@@ -39,7 +39,7 @@ from node.app.peers import Known, admitter_of, ledger_of, open_peers, open_store
 from node.app.reach import Reach
 from node.app.storage import EXPORT, MEMORY, VERSION, Ground, Probe, fact, open_ground
 from node.app.transfer.portable import Keeping, PortableIndex
-from node.app.walk import Walk, open_walk
+from node.app.walk import Walk, open_walk, pass_through
 from node.audit.decisions.entry import policy_entry
 from node.core.clock import Clock, SystemClock
 from node.core.errors import NodeError
@@ -201,34 +201,35 @@ def _service(
     uses: UseTally,
     mirror: Mirror | None,
 ) -> Service:
-    return Service(
-        Ports(
-            clock=ground.clock,
-            pipeline=walk.pipeline,
-            understanding=walk.understanding,
-            recaller=memory.recaller,
-            rememberer=memory.kept.rememberer,
-            records=ground.store.records,
-            state=ground.state,
-            semantics=memory.semantics,
-            log=ground.decisions,
-            adapters=walk.adapters,
-            generators=walk.composer.engines,
-            probes=probes,
-            store_check=guard.check,
-            metrics=ground.metrics,
-            watch=walk.auditor,
-            eraser=eraser,
-            drafts=walk.drafts,
-            refuted=memory.kept.refuted,
-            uses=uses,
-            mirror=mirror,
-            policy=walk.policy,
-            request_timeout_s=ground.settings.server.request_timeout_s,
-            floor_default=ground.settings.cache.threshold,
-            zone=ground.zone,
-        )
+    ports = Ports(
+        clock=ground.clock,
+        pipeline=walk.pipeline,
+        understanding=walk.understanding,
+        recaller=memory.recaller,
+        rememberer=memory.kept.rememberer,
+        records=ground.store.records,
+        state=ground.state,
+        semantics=memory.semantics,
+        log=ground.decisions,
+        adapters=walk.adapters,
+        generators=walk.composer.engines,
+        probes=probes,
+        store_check=guard.check,
+        metrics=ground.metrics,
+        watch=walk.auditor,
+        eraser=eraser,
+        drafts=walk.drafts,
+        refuted=memory.kept.refuted,
+        uses=uses,
+        mirror=mirror,
+        policy=walk.policy,
+        request_timeout_s=ground.settings.server.request_timeout_s,
+        floor_default=ground.settings.cache.threshold,
+        zone=ground.zone,
+        count_tokens=walk.count_tokens,
+        through=pass_through(ground, memory, walk),
     )
+    return Service(ports)
 
 
 async def _index_file(

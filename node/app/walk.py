@@ -9,8 +9,15 @@ from functools import partial
 from typing import Any
 
 from node.answer.compose import Composer
-from node.answer.context import Tokens
-from node.app.engines import generators_of, note_reader, semantic_head, token_count, weights_of
+from node.answer.context import Count, Tokens
+from node.app.engines import (
+    generators_of,
+    note_reader,
+    semantic_head,
+    token_count,
+    upstreams_of,
+    weights_of,
+)
 from node.app.memory import Kept, Memory
 from node.app.storage import VERSION, Ground, router_of
 from node.cache.quality.audits import Auditor, Watching
@@ -31,6 +38,7 @@ from node.pipeline.stale import Refresher
 from node.pipeline.statements import Statements
 from node.pipeline.stored import Refresh, Stored
 from node.pipeline.storing import Second, Storing
+from node.pipeline.through import Keeping, PassThrough
 from node.pipeline.under_way import Ended, Policy
 from node.pipeline.understanding.route import Router
 from node.pipeline.understanding.sessions import Sessions
@@ -54,6 +62,7 @@ class Walk:
     auditor: Auditor
     drafts: Drafts[Any]
     behind: tuple[Refresher, SecondSamples]
+    count_tokens: Count
 
 
 async def open_walk(ground: Ground, memory: Memory) -> Walk:
@@ -72,7 +81,8 @@ async def open_walk(ground: Ground, memory: Memory) -> Walk:
     reader, reader_check = await note_reader(settings)
     if reader is not None:
         stack.push_async_callback(reader.close)
-    composer = await _composer(settings, generators, reader, clock)
+    count = await asyncio.to_thread(token_count)
+    composer = _composer(settings, generators, reader, clock, count)
 
     def is_busy() -> bool:
         return pipeline.under_way > 0
@@ -113,7 +123,17 @@ async def open_walk(ground: Ground, memory: Memory) -> Walk:
         auditor,
         drafts,
         (refresher, second_samples),
+        count,
     )
+
+
+def pass_through(ground: Ground, memory: Memory, walk: Walk) -> PassThrough:
+    """The cache in front of the servers that the settings name."""
+    upstreams = upstreams_of(ground.settings, ground.clock)
+    ground.stack.push_async_callback(upstreams.close)
+    decisions = Decisions(ground.clock, ground.recorder, memory.semantics, walk.policy)
+    keeping = Keeping(memory.recaller, memory.kept.rememberer, memory.semantics, decisions, walk.policy)
+    return PassThrough(ground.clock, upstreams, keeping)
 
 
 def _ready_hits(ground: Ground, kept: Kept) -> ReadyHits:
@@ -175,8 +195,12 @@ def _policy(settings: Settings) -> Policy:
     )
 
 
-async def _composer(
-    settings: Settings, generators: Sequence[Generator], reader: NoteReader | None, clock: Clock
+def _composer(
+    settings: Settings,
+    generators: Sequence[Generator],
+    reader: NoteReader | None,
+    clock: Clock,
+    count: Count,
 ) -> Composer:
     models = settings.models
     return Composer(
@@ -186,7 +210,7 @@ async def _composer(
         tokens_max=models.tokens_max,
         generator_timeout_s=models.timeout_s,
         queue_max=models.queue_max,
-        tokens=Tokens(models.context_tokens_max, await asyncio.to_thread(token_count)),
+        tokens=Tokens(models.context_tokens_max, count),
         reader=reader,
     )
 

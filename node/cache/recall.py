@@ -191,15 +191,24 @@ class Recaller:
         """Whether whoever sees these scopes called this record invalid, which goes on for others."""
         return self._refuted.hides(str(cid), scopes)
 
-    async def recall(self, query: Query, route: Route, embed: Embed, *, clients_too: bool = False) -> Recall:
+    async def recall(
+        self,
+        query: Query,
+        route: Route,
+        embed: Embed,
+        *,
+        clients_too: bool = False,
+        least: float | None = None,
+    ) -> Recall:
         """The best record that answers ``query``. ``embed`` is awaited only if the semantic tier is
-        reached. ``clients_too``: a search of stored entries whatever their class (``/v1/cache/search``)."""
+        reached. ``clients_too``: a search of stored entries whatever their class (``/v1/cache/search``).
+        ``least``: the confidence from which on one is served, None: that of the settings."""
         scopes, context = query.caller.visible_scopes, query.context
         changes = self._changes()
         deterministic = route.kind is Kind.DETERMINISTIC
         policy = Policy(
             floor=route.floor if route.floor is not None else 1.0,
-            confidence_min=self._limits.confidence_min,
+            confidence_min=self._limits.confidence_min if least is None else least,
             max_wrong_per_hit=self._limits.max_wrong_per_hit,
             max_wrong_hit_rate=self._limits.max_wrong_hit_rate,
             deterministic=deterministic,

@@ -83,3 +83,16 @@ class DamagedLog(CorruptState):
 
 class Misconfigured(NodeError):
     """A setting is unknown, malformed or contradicts another; the message is one sentence."""
+
+
+class Refused(Unavailable):
+    """Somebody whom a request was handed on to refused it or failed: the HTTP ``status`` and the error object
+    (``message, type, param, code``) in which that is told to whoever asked."""
+
+    def __init__(
+        self, status: int, said: Mapping[str, object], *, retry_after_s: float | None = None
+    ) -> None:
+        super().__init__(str(said.get("message") or "the upstream failed"))
+        self.status = status
+        self.said = dict(said)
+        self.retry_after_s = retry_after_s

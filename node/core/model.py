@@ -15,6 +15,8 @@ from typing import TypeAlias
 
 import msgspec
 
+from node.core.talk import Talk
+
 SlotValue: TypeAlias = str | int | bool | tuple[str, ...] | None
 Slots: TypeAlias = Mapping[str, SlotValue]
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
@@ -137,6 +139,8 @@ class Query:
     tags: tuple[str, ...] = ()
     zone: tzinfo = UTC
     pasted: str = ""
+    talk: Talk | None = None
+    only_cached: bool = False
 
     @property
     def local(self) -> datetime:

@@ -102,11 +102,14 @@ class Prompt:
     alternatives: int = 0
     """So many of the likeliest first tokens are wanted with the draft (``Draft.first_tokens``)."""
     turns: tuple[tuple[str, str], ...] = ()
+    schema: str = ""
+    """A JSON Schema, as text, that the answer has to fit: an engine that can hold to it does."""
 
 
 Tell = Callable[[str, Mapping[str, Json]], None]
 """Hears what goes on while an answer is made, an event's name and its facts: ``wait`` (``engine``, ``ahead``,
-``wait_s``), ``delta`` (``text`` to show), ``reset`` (what was shown is void). It is quick, never raises."""
+``wait_s``), ``step`` (a station of the walk as it happens: ``stage``, ``outcome``, ``reason``, ``ms``),
+``delta`` (``text`` to show), ``reset`` (what was shown is void). It is quick, never raises."""
 OnText = Callable[[str], None]
 """Takes a piece of an answer as the engine says it: raw, as it comes. It is quick and never raises."""
 

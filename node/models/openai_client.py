@@ -18,7 +18,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
@@ -140,6 +140,10 @@ class OpenAiConnection:
             if not response.is_success:
                 raise self.failure(response.status_code, response.headers, _said(response))
             return [one for one in _listed(json.loads(response.content)) if not self.tells_key(one.name)]
+
+    def sent(self, path: str, body: bytes) -> AbstractAsyncContextManager[httpx.Response]:
+        """A JSON body posted to a path below the address; the answer is read by whoever enters this."""
+        return self._http.stream("POST", path, content=body, headers={"content-type": "application/json"})
 
     @contextmanager
     def translated(self, model: str = "") -> Iterator[None]:

@@ -56,7 +56,7 @@ class ExactSources:
         found: list[tuple[str, float, Evidence]] = []
         unclear: Unclear | None = None
         for recognition, outcome, took, before in results:
-            walk.trace.append(replies.asked(recognition, outcome, took, before))
+            walk.add(replies.asked(recognition, outcome, took, before))
             if isinstance(outcome, Found):
                 found.append((recognition.adapter, recognition.strength, outcome.evidence))
             elif claim.strength < CLAIM:
@@ -71,7 +71,7 @@ class ExactSources:
             return None if unclear is None else self._ask_back(walk, unclear)
         weighed = weigh(found)
         if len(weighed) > 1:
-            walk.trace.append(replies.compared(weighed))
+            walk.add(replies.compared(weighed))
         best = weighed[0].evidence
         if best.partial or route.kind not in (Kind.DETERMINISTIC, Kind.HISTORICAL):
             walk.evidence.extend(one.evidence for one in weighed)

@@ -38,13 +38,16 @@ class Generation:
     policy: Policy
 
     async def compose(self, walk: Walk) -> Reached:
+        talk = walk.query.talk
+        if talk is not None and talk.verbatim:
+            return await self._said(walk)
         order = None if walk.query.pasted else conversation.order(walk.query.text)
         if walk.route.needs_history or (order is not None and not walk.history):
             return await self._revise(walk, order)
         started = self.clock.monotonic()
         composed = await self.composed(walk, walk.query.deadline, tell=walk.tell)
         walk.retry_after_s = composed.retry_after_s
-        walk.trace.extend(composed.tried)
+        walk.add(*composed.tried)
         outcome = self.reached(walk, composed)
         sure = outcome.answer.confidence.value
         is_lookup = order is None and not conversation.asks_to_write(walk.query.text)
@@ -53,7 +56,7 @@ class Generation:
             shown = self.composer.shown_instead(composed, language=language_of(walk.query.text))
             if shown is not None:
                 walk.note("doubt", "quoted", f"the model's words about the notes: {sure:.2f}")
-                walk.trace.extend(shown.tried)
+                walk.add(*shown.tried)
                 if walk.tell is not None:
                     walk.tell("reset", {})
                 composed, outcome = shown, self.reached(walk, shown)
@@ -69,6 +72,12 @@ class Generation:
         seed: int = 0,
         tell: Tell | None = None,
     ) -> Composed:
+        talk = walk.query.talk
+        if talk is not None and temperature:
+            talk = replace(talk, seed=None)  # another sample is wanted
+        if talk is not None and talk.verbatim:
+            talk = replace(talk, temperature=talk.temperature or temperature, seed=talk.seed or seed)
+            return await self.composer.say(walk.query.asked, talk, deadline=deadline, tell=tell)
         return await self.composer.compose(
             walk.query.text,
             walk.evidence,
@@ -82,6 +91,7 @@ class Generation:
             temperature=temperature,
             seed=seed,
             tell=tell,
+            talk=talk,
         )
 
     async def whole_question(
@@ -98,6 +108,16 @@ class Generation:
             tag=random_bytes(6).hex(),
         )
         return guess(text, history[-1][0]) if made is None else made or None
+
+    async def _said(self, walk: Walk) -> Reached:
+        """What a model says to the message as it came."""
+        composed = await self.composed(walk, walk.query.deadline, tell=walk.tell)
+        walk.retry_after_s = composed.retry_after_s
+        walk.add(*composed.tried)
+        if not composed.text:
+            language = language_of(walk.query.text)
+            composed = replace(composed, text=reasons.no_answer(composed.tried, language))
+        return self.reached(walk, composed)
 
     async def _revise(self, walk: Walk, order: conversation.Order | None) -> Reached:
         """What is asked of the last answer: by a model, else what can be said without one."""
@@ -119,7 +139,7 @@ class Generation:
             tell=walk.tell,
         )
         walk.retry_after_s = composed.retry_after_s
-        walk.trace.extend(composed.tried)
+        walk.add(*composed.tried)
         if composed.abstained and not composed.text:
             if kind == "shorter":
                 text, is_whole = first_sentence(reasons.bare(answered))

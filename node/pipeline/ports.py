@@ -18,6 +18,7 @@ from node.core.ports import Adapter, AuditLog, Generator, RecordStore, Semantics
 from node.core.record import AnswerRecord
 from node.ipfs.mirror import Mirror
 from node.pipeline.drafts import Drafts
+from node.pipeline.through import PassThrough
 from node.pipeline.under_way import Policy
 from node.pipeline.understanding.understand import Understanding
 from node.pipeline.walk import Pipeline
@@ -65,5 +66,7 @@ class Ports:
     eraser: Eraser
     drafts: Drafts[Any]
     refuted: Refutes
+    count_tokens: Callable[[str], int]
+    through: PassThrough | None = None
     uses: UseTally | None = None
     mirror: Mirror | None = None

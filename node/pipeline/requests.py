@@ -10,6 +10,7 @@ from node.cache.watch import Facts
 from node.core.ipld.cid import Cid
 from node.core.model import Caller, DecisionRef
 from node.core.ports import Alias, SemanticFacts
+from node.core.talk import Talk
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,9 @@ class Ask:
     tags: tuple[str, ...] = ()
     zone: tzinfo | None = None
     """The asker's time zone; None: the node's own (setting ``time_zone``)."""
+    talk: Talk | None = None
+    only_cached: bool = False
+    """Nobody is asked: what is not in the cache has no answer (``not_cached``)."""
 
 
 @dataclass(frozen=True, slots=True)

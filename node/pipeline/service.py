@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 
@@ -24,11 +24,14 @@ from node.core.model import (
     Caller,
     Check,
     DecisionRef,
+    Json,
     Query,
+    Route,
 )
 from node.core.normalise import normalise
 from node.core.ports import (
     Embedded,
+    EmbedderInfo,
     StoredRecord,
     Tell,
     Vector,
@@ -37,11 +40,14 @@ from node.pipeline.entries import Entries, visible
 from node.pipeline.feedback import Judging
 from node.pipeline.health import Health, within
 from node.pipeline.invalidation import Invalidator
+from node.pipeline.partition import is_plain, partition
 from node.pipeline.ports import Ports
 from node.pipeline.ready import Again
 from node.pipeline.replies import is_semantic, search_answer, shadow_step
 from node.pipeline.requests import Ask, CacheStats, Entry, Feedback, Invalidation, Kept, Merged, Said
 from node.pipeline.single_flight import SingleFlight
+from node.pipeline.through import PassThrough, is_question, route_of
+from node.pipeline.understanding.route import as_it_stands
 from node.pipeline.understanding.understand import Part
 from node.store.retention.invalidate import Invalidated
 
@@ -100,6 +106,8 @@ class Service:
             ttl_s=ask.ttl_s,
             tags=ask.tags,
             zone=ask.zone or self._p.zone,
+            talk=ask.talk,
+            only_cached=ask.only_cached,
         )
 
     async def answer(self, ask: Ask, request_id: str | None = None, tell: Tell | None = None) -> Answer:
@@ -228,6 +236,44 @@ class Service:
         self._count_use(answer)
         self._p.metrics.observe(answer, self._p.clock.monotonic() - started)
         return recall, await self._log_answer(answer)
+
+    # --- requests in the form of a chat ---------------------------------------------------------------
+
+    def place(
+        self, model: str, before: Sequence[Json], settings: Mapping[str, Json], last: str
+    ) -> tuple[str | None, Route]:
+        """The partition of a chat's last message (``partition``), and how it is looked up in front of an
+        upstream. ``model``: the upstream's name for it, empty for the node's own."""
+        parts = self._p.understanding.part(last, now=self._p.clock.now().astimezone(self._p.zone))
+        plain = is_plain(before, settings, last, is_question=is_question(parts))
+        context = partition(model, before, settings, last, plain=plain)
+        return context, route_of(parts, floor=self._p.floor_default) if plain else as_it_stands()
+
+    @property
+    def through(self) -> PassThrough | None:
+        """What hands requests on to upstreams, where there are any."""
+        through = self._p.through
+        return through if through is not None and through.has_upstream else None
+
+    def count_passed(self, answer: Answer, took_s: float) -> None:
+        """Count a request that went through ``through``."""
+        self._count(answer.query.id, answer, took_s)
+
+    def count_tokens(self, text: str) -> int:
+        """By the tokenizer that is packaged with the node: close to any model's count."""
+        return self._p.count_tokens(text)
+
+    @property
+    def embedder(self) -> EmbedderInfo:
+        """The model that embeds now; ``dim`` is 0 while none does."""
+        return self._p.semantics.info
+
+    async def vectors(self, texts: Sequence[str]) -> list[Vector | None]:
+        """A vector for each text, None for one beyond the embedder's window. Raises ``Unavailable``."""
+        if not self._p.semantics.info.dim:
+            raise Unavailable("no embedder serves now")
+        found = await self._p.semantics.embed(texts)
+        return [None if one is None else one.vector for one in found]
 
     async def embed(self, text: str) -> Vector | None:
         """The vector of a text, None for one beyond the embedder's window or while no embedder serves."""

@@ -65,5 +65,5 @@ class Statements:
         composed = await self.composer.told(walk.query.text, walk.evidence, language="en")
         if composed is None:
             return None
-        walk.trace.extend(composed.tried)
+        walk.add(*composed.tried)
         return replace(self.generation.reached(walk, composed), store_reason="statement")

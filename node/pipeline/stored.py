@@ -64,7 +64,7 @@ class Stored:
             return None
         walk.expired, walk.recall = recall.expired, recall
         if self.policy.shadow and replies.is_semantic(recall):
-            walk.trace.append(replies.shadow_step(recall, since_ms(self.clock, started)))
+            walk.add(replies.shadow_step(recall, since_ms(self.clock, started)))
             return None
         outcome = "hit" if recall.found is not None else "miss"
         walk.note("recall", outcome, recall.reason, since_ms(self.clock, started), recall.code)
@@ -136,8 +136,8 @@ class Stored:
         """A copy that is just past its time, marked, while one refresh runs behind the reply; only where its
         class allows, and only if a refresh is under way now."""
         query, route = walk.query, walk.route
-        if query.no_store:
-            return None  # a refresh would store
+        if query.no_store or query.only_cached:
+            return None  # a refresh would store, and asks somebody
         stored = await self._expired(walk, lambda windows: windows.revalidate_s)
         if stored is None:
             return None
@@ -171,13 +171,17 @@ class Stored:
         walk.read_as, said = await self.notes.in_english(
             query.text, deadline=query.deadline, tag=random_bytes(6).hex()
         )
-        walk.trace.extend(said)
+        walk.add(*said)
         subject = conversation.subject(walk.read_as or query.text)
         try:
             if subject != query.text:
                 [vector] = await self.semantics.embed([subject])
             found = await self.retriever.retrieve(
-                subject, vector, scopes=query.caller.visible_scopes, context=query.context, k=NOTES_MAX
+                subject,
+                vector,
+                scopes=query.caller.visible_scopes,
+                context=_evidence_context(query),
+                k=NOTES_MAX,
             )
         except NodeError as exc:
             walk.note("documents", "failed", str(exc), code="store_failed")
@@ -222,3 +226,10 @@ class Stored:
             query, route, near[at].stored, self.clock.now(), cosine=near[at].cosine, share=share
         )
         return Reached(answer, walk.vector, None, store_reason="from_cache")
+
+
+def _evidence_context(query: Query) -> str | None:
+    """The partition that evidence is read from. Whatever a model was told besides, what people stored and
+    what adapters found is true for it as well, and is offered to it; only answers are parted. A text that
+    came with the question has evidence of its own."""
+    return query.context if query.talk is None or query.pasted else None

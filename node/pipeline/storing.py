@@ -239,7 +239,7 @@ class Storing:
         is_personal = bool(query.pasted) or volatility(query.text, query.local).personal
         scope = scope_for(
             private_scope(query.caller.tenant) if is_personal else query.caller.default_scope,
-            self._policy.publish,
+            "none" if query.context else self._policy.publish,  # it answers those who were told the same
             answer.source,
             outcome.grounded,
             made_from=walk.evidence_scopes,

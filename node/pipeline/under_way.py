@@ -45,7 +45,17 @@ class Walk:
 
     def note(self, stage: str, outcome: str, reason: str = "", ms: float = 0.0, code: str = "") -> None:
         """Add a step to the trace."""
-        self.trace.append(Step(stage, outcome, reason, ms, code))
+        self.add(Step(stage, outcome, reason, ms, code))
+
+    def add(self, *steps: Step) -> None:
+        """Add steps to the trace; who watches hears of each."""
+        self.trace.extend(steps)
+        if self.tell is not None:
+            for step in steps:
+                self.tell(
+                    "step",
+                    {"stage": step.stage, "outcome": step.outcome, "reason": step.reason, "ms": step.ms},
+                )
 
 
 @dataclass(frozen=True, slots=True)

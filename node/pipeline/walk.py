@@ -24,6 +24,7 @@ from node.core.clock import Clock, new_id
 from node.core.model import Answer, Caller, Freshness, Kind, Outcome, Query, Route, Source, SourceRef, Step
 from node.core.normalise import normalise
 from node.core.ports import Tell
+from node.core.talk import Talk
 from node.language import conversation
 from node.pipeline import replies
 from node.pipeline.decisions import Decisions
@@ -37,6 +38,7 @@ from node.pipeline.stored import Stored
 from node.pipeline.storing import Storing
 from node.pipeline.under_way import HURRY_S, Ended, Policy, Reached, Walk, asker_key, left_s, since_ms
 from node.pipeline.understanding.question import language_of
+from node.pipeline.understanding.route import as_it_stands
 from node.pipeline.understanding.sessions import Sessions
 from node.pipeline.understanding.understand import Part, Understanding
 
@@ -44,6 +46,8 @@ _REUSED = ("", "")
 """In place of what was asked under an id, where that was several things."""
 ASKED_MAX = 1_024
 """Requests whose questions are remembered."""
+NOT_CACHED = "not_cached"
+"""Why there is no answer where only the cache was to be asked."""
 FLIGHTS_MAX = 3
 """How many computations a question may wait for whose first askers ran out of time."""
 
@@ -101,9 +105,20 @@ class Pipeline:
         """The question's self-contained parts, each with its route by rules. Nothing is asked of anyone. The
         words as they came are classified, for the marks that normalisation drops tell a question from a
         statement."""
-        turns = [asked for asked, _ in self._sessions.history(query.caller.tenant, query.session)]
+        turns = [asked for asked, _ in self._history(query)]
+        talk = query.talk
+        if talk is not None and talk.verbatim:
+            return [_verbatim(query, talk)]
         parts = self._understanding.part(query.asked, now=query.local, turns=turns)
+        if talk is not None and any(_is_for_a_model(part, talk) for part in parts):
+            return [_verbatim(query, talk)]
         return [(_of_part(query, part), part) for part in parts]
+
+    def _history(self, query: Query) -> tuple[tuple[str, str], ...]:
+        """What was said before: by the request itself where it brings that, else in its session."""
+        if query.talk is not None:
+            return query.talk.turns
+        return self._sessions.history(query.caller.tenant, query.session)
 
     async def settled(self, query: Query) -> list[Part]:
         """The question's parts with what the classifier on the embedding adds where no rule is sure."""
@@ -125,7 +140,7 @@ class Pipeline:
             if answer.source.kind == "fallback":
                 return
             if conversation.order(text) is not None:
-                text = self._sessions.history(query.caller.tenant, query.session)[-1][0]
+                text = self._history(query)[-1][0]
         self.enter_turn(query, text, answer.text)
 
     async def answer(self, query: Query, tell: Tell | None = None) -> Answer:
@@ -203,9 +218,9 @@ class Pipeline:
 
     async def _completed(self, query: Query, asked: Query, part: Part) -> tuple[Query, Part]:
         """A follow-up that no rule could complete as a question of its own, where it can be made one."""
-        history = self._sessions.history(query.caller.tenant, query.session)
+        history = self._history(query)
         leans = part.route.needs_history and not part.route.about_node and bool(history)
-        if not leans or conversation.order(part.text) is not None:
+        if not leans or query.only_cached or conversation.order(part.text) is not None:
             return asked, part
         whole = await self._stations.generation.whole_question(part.text, history, query.deadline)
         placed = None if whole is None else await self._understanding.place(whole, now=query.local)
@@ -258,7 +273,7 @@ class Pipeline:
         # The route is of the words as they came, and of their moment: "today" differs at midnight.
         way = (route.kind, route.adapter, route.key)
         asker = (query.caller, query.context, str(query.zone))
-        key = (asker, query.text, way, query.max_age_s, query.ttl_s, query.tags)
+        key = (asker, query.text, way, query.max_age_s, query.ttl_s, query.tags, query.only_cached)
         audience = self._audiences.setdefault(key, Audience())
 
         async def computed() -> Reached:
@@ -307,7 +322,7 @@ class Pipeline:
         except TimeoutError:
             return self._out_of_time(query, part.route, ())
         route = part.route
-        history = self._sessions.history(query.caller.tenant, query.session)
+        history = self._history(query)
         if tell is not None:
             tell("route", {"route": str(route.kind), "adapter": route.adapter})
         walk = Walk(query, route, history, patience_s=patience_s, began=self._clock.monotonic(), tell=tell)
@@ -319,7 +334,7 @@ class Pipeline:
         if part.resolved:
             walk.note("resolve", "resolved", f"{part.resolved}: {query.text}", code="follow_up_resolved")
         step = Step("understand", str(route.kind), route.reason, understood_ms, replies.route_code(route))
-        walk.trace.append(step)
+        walk.add(step)
         try:
             async with asyncio.timeout(left_s(self._clock, query) + 0.5):
                 outcome = await self._visit(walk)
@@ -330,6 +345,8 @@ class Pipeline:
     async def _visit(self, walk: Walk) -> Reached:
         looked = False
         for source in walk.route.sources:
+            if walk.query.only_cached and source not in (Source.ACKNOWLEDGE, Source.CACHE):
+                continue
             if not looked and source not in (Source.ACKNOWLEDGE, Source.CACHE):
                 looked = True
                 outcome = await self._failed_before(walk)
@@ -340,6 +357,8 @@ class Pipeline:
             if outcome is not None:
                 break
         else:
+            if walk.query.only_cached:
+                return self._not_cached(walk)
             outcome = self._stations.storing.drafted(walk) or await self._stations.generation.compose(walk)
         return await self._ended(walk, outcome)
 
@@ -402,17 +421,20 @@ class Pipeline:
 
     def _out_of_time(self, query: Query, route: Route, trace: tuple[Step, ...]) -> Reached:
         text = reasons.say("late", language_of(query.text))
-        answer = Answer(
-            query=query,
-            text=text,
-            route=route,
-            source=SourceRef("fallback", "deadline"),
-            confidence=judge(observe(query.text, text, Origin.FALLBACK)),
-            freshness=Freshness.GENERAL,
-            trace=(*trace, Step("deadline", "passed", "deadline_passed")),
-            store_reason="fallback",
-        )
+        trace = (*trace, Step("deadline", "passed", "deadline_passed"))
+        answer = _without_answer(query, route, text, "deadline", trace, "fallback")
         return Reached(answer, None, None, store_reason="fallback", failed_with_s=0.0)
+
+    def _not_cached(self, walk: Walk) -> Reached:
+        answer = _without_answer(
+            walk.query,
+            walk.route,
+            "",
+            NOT_CACHED,
+            (*walk.trace, Step("cache", "missed", NOT_CACHED)),
+            NOT_CACHED,
+        )
+        return Reached(answer, walk.vector, None, store_reason=NOT_CACHED)
 
     async def _revalidate(self, query: Query, route: Route, deadline: float) -> bool:
         """Compute an answer anew behind a stale one; stored and logged as any walk is."""
@@ -421,6 +443,32 @@ class Pipeline:
         step = Step("refresh", "background", "behind a stale answer", code="while_revalidating")
         await self._decisions.record(replace(outcome.answer, trace=(*outcome.answer.trace, step)), [outcome])
         return outcome.will_store
+
+
+def _without_answer(
+    query: Query, route: Route, text: str, why: str, trace: tuple[Step, ...], store_reason: str
+) -> Answer:
+    return Answer(
+        query=query,
+        text=text,
+        route=route,
+        source=SourceRef("fallback", why),
+        confidence=judge(observe(query.text, text, Origin.FALLBACK)),
+        freshness=Freshness.GENERAL,
+        trace=trace,
+        store_reason=store_reason,
+    )
+
+
+def _is_for_a_model(part: Part, talk: Talk) -> bool:
+    """Whether a message that is part of a talk is no question of its own: it leans on what was said before,
+    brings a text of which nothing is asked, or tells something to one who was told what to do with it."""
+    is_statement = part.route.kind is Kind.STATEMENT
+    return part.route.needs_history or (is_statement and (talk.says_more or bool(part.pasted)))
+
+
+def _verbatim(query: Query, talk: Talk) -> tuple[Query, Part]:
+    return replace(query, talk=replace(talk, verbatim=True)), Part(query.text, as_it_stands())
 
 
 def _of_part(query: Query, part: Part) -> Query:

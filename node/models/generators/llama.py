@@ -98,6 +98,7 @@ class LlamaGenerator(Driver):
                 "temperature": prompt.temperature,
                 "seed": prompt.seed,
                 "alternatives": prompt.alternatives,
+                "schema": prompt.schema,
             },
             lambda piece: isinstance(piece, str) and heard.add(piece),
         )

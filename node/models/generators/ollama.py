@@ -7,6 +7,7 @@ never leave this file. It must not know what the prompt is about nor what become
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections.abc import AsyncGenerator, Sequence
@@ -197,6 +198,7 @@ class OllamaGenerator(Driver):
                     think=False,
                     logprobs=True,  # servers before 0.12.11 ignore it
                     top_logprobs=prompt.alternatives or None,
+                    format=json.loads(prompt.schema) if prompt.schema else None,
                     options=options,
                     keep_alive=KEEP_ALIVE,
                 )

@@ -47,7 +47,16 @@ PROMPT_TOKENS_MAX = 131_072
 STOP_MAX = 4
 """More are refused by OpenAI's own servers. What is left out is cut off here."""
 
-_OPTIONAL = ("stream_options", "seed", "stop", "temperature", "max_tokens", "top_logprobs", "logprobs")
+_OPTIONAL = (
+    "response_format",
+    "stream_options",
+    "seed",
+    "stop",
+    "temperature",
+    "max_tokens",
+    "top_logprobs",
+    "logprobs",
+)
 """Parameters that one server or another refuses; asked again without those that its refusal names."""
 
 
@@ -244,6 +253,12 @@ def _parameters(model: str, prompt: Prompt, refused: set[str]) -> dict[str, Any]
         "stop": _stops(prompt)[:STOP_MAX],
         "stream_options": {"include_usage": True},
         "max_tokens": prompt.tokens_max,
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "answer", "schema": json.loads(prompt.schema)},
+        }
+        if prompt.schema
+        else None,
     }
     taken = {
         name: value for name, value in optional.items() if name not in refused and value not in ([], None)

@@ -2,7 +2,8 @@
 
 To the child:
 - ``{"op": "generate", "id", "system", "turns", "user", "continuation", "stop",
-  "continuation_stop", "tokens_max", "temperature", "seed"}`` (turns, temperature and seed may be missing)
+  "continuation_stop", "tokens_max", "temperature", "seed", "schema"}`` (turns, temperature, seed and schema
+  may be missing)
 - ``{"op": "embed", "id", "texts"}``
 - ``{"op": "stop", "id"}``: end that request soon; it is answered by the request's own ``done``.
 

@@ -98,6 +98,9 @@ class Model:
             roles.append(("user", user))
             body["messages"] = [{"role": role, "content": text} for role, text in roles]
             body["chat_template_kwargs"] = {"enable_thinking": False}
+            if schema := request.get("schema"):
+                named = {"name": "answer", "schema": json.loads(schema)}
+                body["response_format"] = {"type": "json_schema", "json_schema": named}
             body |= {"logprobs": True, "top_logprobs": max(1, int(request.get("alternatives", 0)))}
         else:
             body["prompt"] = continuation or (f"{system}\n\n{user}" if system else user)

@@ -93,6 +93,11 @@ PASTED = _row("about a text that came with it", Kind.GENERATIVE, (Source.CACHE, 
 ROUTE_TABLE: tuple[Row, ...] = (STATEMENT, COMPUTABLE, LIVE, HISTORICAL, GENERATIVE, UNCLASSIFIED, PASTED)
 
 
+def as_it_stands() -> Route:
+    """The route of a message that goes to a model as it stands: it is looked up by its very bytes only."""
+    return Route(PASTED.kind, PASTED.sources, None, "for a model, as it stands", sure=True)
+
+
 class Router:
     """Finds the row for a text. Stateless after construction; safe to share."""
 

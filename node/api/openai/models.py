@@ -1,0 +1,45 @@
+"""``GET /v1/models``: the node's own model, and each upstream's behind this cache."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aiohttp import web
+
+from node.api.openai import chat
+from node.api.openai.embeddings import embeddings
+from node.api.openai.faults import Fault
+from node.api.openai.shapes import OWN
+from node.api.replies import Routes, as_json
+from node.api.request import SERVICE
+
+
+async def _names(request: web.Request) -> list[str]:
+    through = request.app[SERVICE].through
+    return [OWN, *(f"{OWN}/{name}" for name in (await through.models() if through is not None else ()))]
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": OWN}
+
+
+async def models(request: web.Request) -> web.Response:
+    return as_json({"object": "list", "data": [_model(name) for name in await _names(request)]})
+
+
+async def model(request: web.Request) -> web.Response:
+    name = request.match_info["path"]
+    if name not in await _names(request):
+        raise Fault(
+            f"there is no model {name[:200]!r} here", param="model", code="model_not_found", status=404
+        )
+    return as_json(_model(name))
+
+
+ROUTES: Routes = (
+    ("POST", "/v1/chat/completions", chat.completions),
+    ("POST", "/v1/responses", chat.responses),
+    ("POST", "/v1/embeddings", embeddings),
+    ("GET", "/v1/models", models),
+    ("GET", "/v1/models/{path}", model),
+)
