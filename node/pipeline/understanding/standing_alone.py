@@ -94,11 +94,20 @@ def guess(text: str, turn: str, answer: str = "") -> str | None:
             return turn
         return _of_subject(thing, body) if is_english else None
     if is_english and _ASKS.match(new):
-        subject = _OPENING.sub("", body)
+        subject = _subject(body, new, words)
         return f"{_PRONOUN.sub(subject, new, count=1) if _PRONOUN.search(new) else f'{new} {subject}'}?"
     if not _content(new):
         return None
     return _placed(new, body, words, is_english=is_english) + "?"
+
+
+def _subject(body: str, new: str, words: _Words) -> str:
+    """What the question is about: of "who runs it" the one who does, but not what is said anew of it."""
+    if _WHO.match(body) and re.search(r"\b(?:he|she|they|him|them)\b", new, re.IGNORECASE):
+        return f"the one {body}"
+    *thing, last = _OPENING.sub("", body).split() or [body]
+    is_again = bool(thing) and _bare(last) in words.predicates and _bare(last) in read(new).words
+    return " ".join(thing if is_again else [*thing, last])
 
 
 def owned(text: str, turn: str) -> str | None:

@@ -19,6 +19,8 @@ from node.pipeline.understanding.standing_alone import guess, is_made_of, names_
         ("cost of welding training", "and how long", "how long cost of welding training?"),
         ("when is the open evening", "and where is it", "where is the open evening?"),
         ("when is the sewing course", "who teaches it", "who teaches the sewing course?"),
+        ("when is the pool open", "is it open on sundays", "is the pool open on sundays?"),
+        ("who runs the plots", "where is he", "where is the one who runs the plots?"),
         ("what is the fee", "really?", None),
         ("what is the fee", "why?", None),
         ("what is the fee", "and then?", None),
