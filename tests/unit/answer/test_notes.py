@@ -209,6 +209,22 @@ async def test_who_is_spoken_to_is_told_to_the_trained_reader_too() -> None:
 # --- by nobody ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "is_next"),
+    [
+        (0.9, 0.9 * notes.NEXT_SHARE + 0.02, True),
+        (0.9, 0.9 * notes.NEXT_SHARE - 0.02, False),
+    ],
+)
+async def test_the_next_note_is_told_where_it_is_nearly_as_likely(
+    first: float, second: float, is_next: bool
+) -> None:
+    best, other, claim = note("best"), note("other"), note("claimed", by=CLAIM)
+    found, _ = await read_by(Trained(best=first, other=second, claimed=second), best, other, claim)
+    assert (found.kept or [found.near])[0] == best
+    assert found.next == (other if is_next else None)
+
+
 def test_without_a_reader_the_nearest_is_quoted_and_a_second_one_that_is_as_near() -> None:
     first, second = note("first", relevance=0.9), note("second", relevance=0.85)
     far, other = note("far", relevance=0.6), note("other", relevance=1.2, differs="12 ≠ 14")
