@@ -54,8 +54,9 @@ class ExactSources:
         source = answer.source
         if source.kind not in ("adapter", "cache") or source.client is not None:
             return reached
-        code = tongue.language_of(query.asked, sure=False)
-        parts = self.sayings.get(source.id, {}).get(code or "")
+        if not (tables := self.sayings.get(source.id)):
+            return reached
+        parts = tables.get(tongue.language_of(query.asked, sure=False) or "")
         told = retell.retold(answer.text, parts) if parts else None
         return reached if told is None else replace(reached, answer=replace(answer, text=told))
 
