@@ -9,6 +9,7 @@ all: name it in the setting ``adapters.plugins``.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 
 from adapters.coins import Coinbase, CoinGecko
@@ -26,6 +27,7 @@ from node.core.clock import Clock
 from node.core.errors import Misconfigured
 from node.core.ports import Adapter
 from node.core.settings import Adapters
+from node.language import retell
 
 
 def build(settings: Adapters, clock: Clock, http: Http) -> tuple[Adapter, ...]:
@@ -49,6 +51,12 @@ def build(settings: Adapters, clock: Clock, http: Http) -> tuple[Adapter, ...]:
     ]
     adapters += [_plugin(name, clock, http) for name in s.plugins]
     return tuple(adapters)
+
+
+def sayings(adapters: Iterable[Adapter]) -> Mapping[str, retell.Tables]:
+    """What each says in other languages than English, by its name: the folder ``says`` of its package."""
+    packages = {one.name: import_module(type(one).__module__).__package__ for one in adapters}
+    return {name: retell.load(package, __package__) for name, package in packages.items() if package}
 
 
 def _switched(adapter: Adapter, enabled: bool) -> Adapter:

@@ -42,6 +42,7 @@ THRESHOLDS = {
     "ENTRY_MARGIN": (0.4, 0.8, 1.2, 1.6, 2.0),
     "ENTRY_MIN": (0.35, 0.4, 0.45, 0.5, 0.55),
     "ENTRY_COSINE": (0.25, 0.3, 0.35, 0.4),
+    "ENTRY_ALONE": (0.4, 0.45, 0.5, 0.55),
     "ENTRY_BEHIND": (0.05, 0.1, 0.15, 0.2),
 }
 """Those of ``node.answer.notes``, and what is tried."""

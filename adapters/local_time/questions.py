@@ -377,8 +377,8 @@ def _conversion(words: Sequence[str], spots: Sequence[_Spot], clock: str) -> Que
     if behind and _follows(words[at + 1 : behind[0].start]):
         source = behind[0]
     elif len(spots) == 2:
-        # The one before the clock time ("wenn es in Berlin 15 Uhr ist"), else the first after it.
-        source = spots[0] if len(behind) != 1 else next(spot for spot in spots if spot not in behind)
+        # The nearest before the clock time ("wenn es in Berlin 15 Uhr ist"), else the first after it.
+        source = next((spot for spot in reversed(spots) if spot not in behind), spots[0])
     else:
         source = None
     others = [spot for spot in spots if spot is not source]

@@ -349,14 +349,16 @@ class Composer:
 @dataclass(frozen=True, slots=True)
 class _Given:
     """What an answer is made from. ``kept`` is for a model to read, ``evidence`` may be quoted. ``found``,
-    ``told``, ``near`` and ``is_near_theirs`` as in ``notes.Read``; ``is_bound``: the question is about
-    people's notes, so nothing else may answer it; ``writes``: a text is wanted that nobody has stored."""
+    ``told``, ``near``, ``next`` and ``is_near_theirs`` as in ``notes.Read``; ``is_bound``: the question is
+    about people's notes, so nothing else may answer it; ``writes``: a text is wanted that nobody has
+    stored."""
 
     kept: Sequence[Evidence]
     evidence: Sequence[Evidence]
     found: float | None = None
     told: float | None = None
     near: Evidence | None = None
+    next: Evidence | None = None
     is_bound: bool = False
     is_near_theirs: bool = False
     writes: bool = False
@@ -371,6 +373,7 @@ class _Given:
             found=read.found,
             told=read.told,
             near=read.near,
+            next=read.next,
             is_bound=is_bound,
             is_near_theirs=read.is_near_theirs and not self.writes,
         )
@@ -397,7 +400,9 @@ def _unsure_notes(given: _Given, trail: Trail, language: str) -> Composed | None
     is_sure = (given.found or 0.0) >= TOLD_MIN
     if not given.is_bound or is_sure or not all(map(notes.is_note, given.kept)):
         return None
-    unsure = given.kept or ([given.near] if given.near else [])
+    unsure = list(given.kept or ([given.near] if given.near else []))
+    if len(unsure) == 1 and given.next is not None:
+        unsure.append(given.next)
     return quotes.from_unsure(unsure, trail, language) or quotes.not_there(language)
 
 

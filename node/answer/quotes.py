@@ -43,19 +43,26 @@ def from_notes(
     if not unread:
         return from_read(notes.likeliest(evidence), trail, language)
     near = [one for one in notes.nearest(evidence) if notes.is_about_it(one)]
-    composed = _as_they_stand(near, trail, language, reasons.say("unread", language))
+    composed = _as_they_stand(near, trail, language, _heading(near, "unread", language))
     return composed and replace(composed, found=notes.UNREAD_FOUND)
 
 
 def from_read(read: Sequence[Evidence], trail: Trail, language: str) -> Composed | None:
     """Notes that hold the answer, as they stand, or None."""
-    return (from_unsure if notes.is_doubtful(read) else _as_they_stand)(read, trail, language)
+    is_unsure = notes.is_doubtful(read) or any(one.lacks for one in read[:1])
+    return (from_unsure if is_unsure else _as_they_stand)(read, trail, language)
 
 
 def from_unsure(read: Sequence[Evidence], trail: Trail, language: str) -> Composed | None:
     """Notes that a model read and that may hold the answer, said to be no more than that, or None."""
-    composed = _as_they_stand(read[:UNSURE_MAX], trail, language, reasons.say("near", language))
+    composed = _as_they_stand(read[:UNSURE_MAX], trail, language, _heading(read, "near", language))
     return composed and replace(composed, unsure=True)
+
+
+def _heading(read: Sequence[Evidence], key: str, language: str) -> str:
+    """What is said above notes that may not hold the answer: the first one's missing weekday before all."""
+    lacks = next((one.lacks for one in read[:1]), "")
+    return reasons.say("near_without", language, what=lacks) if lacks else reasons.say(key, language)
 
 
 def _as_they_stand(

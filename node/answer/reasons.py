@@ -48,7 +48,7 @@ def found_nothing(text: str) -> bool:
     return any(text == known[key] for known in _sentences().values() for key in _NOTHING)
 
 
-_FRAMES, _SOURCES = ("near", "unread", "according"), ("one_source", "more_sources")
+_FRAMES, _SOURCES = ("near", "near_without", "unread", "according"), ("one_source", "more_sources")
 
 
 def bare(text: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from adapters import registry
 from node.answer.compose import Composer
 from node.answer.context import Count, Tokens
 from node.app.engines import (
@@ -97,7 +98,8 @@ async def open_walk(ground: Ground, memory: Memory) -> Walk:
         clock.monotonic, base_s=settings.cache.negative_s
     )
 
-    exact = ExactSources(clock, {adapter.name: adapter for adapter in adapters}, failures)
+    by_name = {adapter.name: adapter for adapter in adapters}
+    exact = ExactSources(clock, by_name, failures, registry.sayings(adapters))
     second = Second(second_samples.submit)
     stations = _stations(ground, memory, composer, exact, policy, drafts, refresher.submit, second)
     pipeline = Pipeline(

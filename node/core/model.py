@@ -277,6 +277,8 @@ class Evidence:
     """The same by its vectors alone."""
     is_same: bool = False
     """Whether it was stored for the very question that is asked, by the gate's word."""
+    lacks: str = ""
+    """The weekday that the question names and this does not, though it names others; in the asker's words."""
     figures: Mapping[str, str] = field(default_factory=dict)
     """Decimals by name that another source of the same key may state too (``bitcoin`` -> ``76975``)."""
 

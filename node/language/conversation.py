@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from node.language import tongue
+from node.language import tables, tongue
 from node.language.phrases import (
     Language,
     Phrases,
@@ -44,6 +44,8 @@ _MANNERS = ("shorter", "simpler", "language")
 _PHATIC = ("how_are_you", "thanks", "farewell", "greeting")
 """Topics that ask for nothing; of several the first in this order is replied to."""
 _EDGE = re.compile(r"[,.!?;:…]+(?=\s|$|[\u3040-\u9fff])|[。，！？、；：～]+|\n+|\s[-–—]\s")
+_AND_FOR_WHOM = tables.pattern((), tables.classes("dialogue"), r"^(?:<and_word>) (?:<for_whom>) ")
+"""Asks the last question of others, as "for kids" alone does not."""
 _JOINS = re.compile(r"(?:and|but|so|und|aber|also|y|pero|et|mais|e|ma|mas|и|а|но)\s+(?=\S)", re.IGNORECASE)
 
 
@@ -143,7 +145,7 @@ def order(text: str) -> Order | None:
     if len(text) > CHARS_MAX:
         return None
     words = [word for word in words_in(fold(text)) if word != ","]
-    if not words or _is_long(words):
+    if not words or _is_long(words) or _AND_FOR_WHOM.match(" ".join(words)):
         return None
     for one in fitting(words):
         if (spelt := one.spelt(words)) is None:

@@ -13,6 +13,7 @@ from functools import cache
 
 from node.language.phrases import languages, others, words_in
 from node.language.reading import fold, read
+from node.language.tables import ENGLISH
 
 WORDS_MIN = 3
 ANSWER_WORDS_MIN = 6
@@ -21,6 +22,7 @@ _HITS_MIN = 2
 _LEAD = 1.5
 _SHARE = 0.15
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+", re.DOTALL)
+_EDGES = "?.!,;:¿¡\"'«»“”„() "
 _SCRIPT_NAMES = {"japanese": "Japanese", "chinese": "Chinese", "cyrillic": "Russian"}
 _NOT_RUSSIAN = re.compile(r"[іїєґўјљњћђџѓќ]", re.IGNORECASE)
 
@@ -65,6 +67,15 @@ def may_be_english(text: str) -> bool:
     words = _words(body)
     scores = {code: _score(words, common) for code, common in _common().items()}
     return scores["en"] >= max(scores.values())
+
+
+def naming(text: str) -> str:
+    """The text without the common words of its language, where that is clear and not English: "le", "ist"."""
+    code = language_of(text, sure=False)
+    if code is None or code == ENGLISH:
+        return text
+    common = _common()[code]
+    return " ".join(word for word in text.split() if fold(word).strip(_EDGES) not in common) or text
 
 
 def other_than(wanted: str | None, answer: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from node.answer import reasons
 from node.answer.score.agreement import Weighed, weigh
@@ -18,11 +18,13 @@ from node.core.model import (
     Freshness,
     Kind,
     Outcome,
+    Query,
     Recognition,
     SourceRef,
     Unclear,
 )
 from node.core.ports import Adapter
+from node.language import retell, tongue
 from node.language.same_answer import TOLERANCE, WIDE
 from node.pipeline import replies
 from node.pipeline.failures import NegativeCache
@@ -37,11 +39,26 @@ DOUBTFUL_MAX = 0.5
 
 @dataclass(frozen=True, slots=True)
 class ExactSources:
-    """See the module. ``failures`` are said again for a while instead of asking once more."""
+    """See the module. ``failures`` are said again for a while instead of asking once more. ``sayings``: what
+    each adapter says in other languages, by its name."""
 
     clock: Clock
     adapters: Mapping[str, Adapter]
     failures: NegativeCache[Outcome | Ended]
+    sayings: Mapping[str, retell.Tables] = field(default_factory=dict)
+
+    def told_to(self, query: Query, reached: Reached) -> Reached:
+        """With what an adapter says, now or when it was stored, in the asker's language where its tables have
+        the words. Records stay in English, so that one serves every language of its slot."""
+        answer = reached.answer
+        source = answer.source
+        if source.kind not in ("adapter", "cache") or source.client is not None:
+            return reached
+        if not (tables := self.sayings.get(source.id)):
+            return reached
+        parts = tables.get(tongue.language_of(query.asked, sure=False) or "")
+        told = retell.retold(answer.text, parts) if parts else None
+        return reached if told is None else replace(reached, answer=replace(answer, text=told))
 
     async def ask(self, walk: Walk) -> Reached | None:
         route = walk.route

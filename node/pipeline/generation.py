@@ -21,7 +21,7 @@ from node.language.tongue import may_be_english
 from node.pipeline import replies
 from node.pipeline.under_way import Policy, Reached, Walk, since_ms
 from node.pipeline.understanding.question import language_of
-from node.pipeline.understanding.standing_alone import guess, is_made_of, names_more
+from node.pipeline.understanding.standing_alone import guess, is_made_of, names_more, owned
 
 _REWORDS = frozenset({"simpler", "language"})
 """Orders for which the last answer itself is better than nothing."""
@@ -107,7 +107,7 @@ class Generation:
             deadline=now + (deadline - now) * _COMPLETING,
             tag=random_bytes(6).hex(),
         )
-        return guess(text, history[-1][0]) if made is None else made or None
+        return guess(text, *history[-1]) if made is None else made or None
 
     async def _said(self, walk: Walk) -> Reached:
         """What a model says to the message as it came."""
@@ -146,7 +146,10 @@ class Generation:
                 composed = quoted(conversation.order_reply(code, "already_short", text) if is_whole else text)
             else:
                 name = "no_answer" if is_empty else "without_model" if kind in _REWORDS else "no_more"
-                name = "whole_question" if not kind and names_more(walk.query.text) else name
+                if not kind and not is_empty and owned(walk.query.text, walk.history[-1][0]) is not None:
+                    name = "not_said"
+                elif not kind and names_more(walk.query.text):
+                    name = "whole_question"
                 said = reasons.too_slow(composed.tried, code)
                 composed = replace(
                     unanswered(said or conversation.order_reply(code, name, answered)),

@@ -43,6 +43,7 @@ from node.core.model import (
 )
 from node.core.ports import Relevant, StoredRecord
 from node.core.record import AnswerRecord
+from node.language import weekdays
 from node.language.same_answer import TOLERANCE
 from node.peers.rules import kept as beside
 from node.pipeline.failures import Failure
@@ -320,6 +321,7 @@ def as_evidence(found: Relevant, asked: str) -> Evidence:
         relevance=found.relevance,
         cosine=found.cosine,
         is_same=verdict.serve,
+        lacks=weekdays.lacking(asked, f"{record.query} {record.answer}"),
     )
 
 

@@ -195,6 +195,7 @@ class Pipeline:
             tell = without_text(tell)
         walks = [self._joined(asked, part, took_ms, tell) for asked, part in parts]
         outcomes = [await walks[0]] if len(walks) == 1 else await asyncio.gather(*walks)
+        outcomes = [self._stations.exact.told_to(query, outcome) for outcome in outcomes]
         for outcome in outcomes:
             if outcome.draft is not None:
                 self._stations.storing.drafts.answered(query.id, outcome.draft)

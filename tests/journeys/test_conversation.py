@@ -129,6 +129,38 @@ async def test_orders_without_a_model(start: Start) -> None:
         assert "no earlier answer" in alone["answer"]
 
 
+async def test_without_a_model_what_goes_on_is_asked_of_the_notes(start: Start) -> None:
+    async with start() as node:
+        await node.store(
+            "who repairs bikes at the hall", "Petra Lindqvist does; her number is 0470 55 12 88."
+        )
+        await node.store("Wer leitet den Chor?", "Den Chor leitet Jonas Beck; seine Nummer ist 0761 4455.")
+        await node.store("When is the reading room open?", "On Saturdays from 10:00 to 14:00.")
+        await node.store("Wann ist das Hallenbad geöffnet?", "Es ist am Samstag von 9 bis 17 Uhr geöffnet.")
+        await node.store("How much is a day ticket?", "A day ticket costs 6 euros for adults.")
+
+        async def then(*said: str) -> dict[str, Any]:
+            replies = [await node.ask(one, session_id=f"s{len(said[0])}") for one in said]
+            return dict(replies[-1])
+
+        her = await then("who is fixing bikes there", "whats her number")
+        assert "0470 55 12 88" in her["answer"]
+        assert her["citations"]
+        his = await then("wer leitet den chor", "und seine nummer?")
+        assert "0761 4455" in his["answer"]
+        mail = await then("Wer leitet den Chor?", "und seine Mail?")
+        assert mail["answer"].startswith("Das weiß ich nicht")
+        sunday = await then("when is the reading room open on saturdays", "and on sundays?")
+        assert sunday["answer"].startswith(
+            "I don't know for sure. The nearest note here does not mention “sun"
+        )
+        sonntag = await then("Wann ist das Hallenbad geöffnet?", "und am Sonntag?")
+        assert "erwähnt „Sonntag“ nicht" in sonntag["answer"]
+        assert "9 bis 17" in sonntag["answer"]
+        kids = await then("How much is a day ticket?", "and for kids?")
+        assert "reword" not in kids["answer"]
+
+
 async def test_orders_with_a_model(start: Start) -> None:
     def speak(prompt: str) -> str:
         last = prompt.splitlines()[-1]

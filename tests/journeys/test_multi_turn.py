@@ -279,4 +279,4 @@ async def test_without_a_model_the_new_words_take_their_place_in_the_last_questi
         await node.ask("Was ist ein Quorum bei einer Versammlung?", session_id="s")
         nobody = await node.ask("und sonntags?", session_id="s")
         assert nobody["source"]["kind"] == "fallback"
-        assert "ganze Frage" in nobody["answer"]
+        assert nobody["answer"].startswith("Das konnte ich nicht herausfinden.")

@@ -44,9 +44,30 @@ async def test_the_same_question_in_other_words_is_asked_of_the_source_once(star
     async with whole(start) as (node, world):
         first = await node.ask("weather in Munich tomorrow")
         asked = world.weather.count()
-        again = await node.ask("Wie ist das Wetter morgen in München?")
+        again = await node.ask("what will the weather be in Munich tomorrow?")
         assert (again["answer"], again["hit"]["kind"]) == (first["answer"], "slot")
         assert world.weather.count() == asked
+
+
+async def test_what_is_stored_in_english_is_told_in_the_language_that_it_is_asked_in(start: Start) -> None:
+    async with whole(start) as (node, world):
+        first = await node.ask("weather in Munich tomorrow")
+        asked = world.weather.count()
+        for question, said in (
+            ("Wie ist das Wetter morgen in München?", "Am Dienstag, 19. Mai erwartet Munich, "),
+            ("Quel temps fera-t-il demain à Munich ?", "Le mardi 19 mai, Munich, "),
+            ("Hoe is het weer morgen in München?", "Op dinsdag 19 mei verwacht Munich, "),
+            ("weather in Munich tomorrow", "On Tuesday 19 May, Munich, "),
+        ):
+            for _ in range(3):  # from the walk, then from memory
+                _, told = await node.post("/chat", {"query": question})
+                assert told["answer"].startswith(said), told["answer"]
+                assert told["hit"]["kind"] in ("slot", "exact")
+                assert told["cid"] == first["cid"]
+                assert re.findall(r"\d+", told["answer"]) == re.findall(r"\d+", first["answer"])
+        assert world.weather.count() == asked
+        _, record = await node.get(f"/v1/cache/entries/{first['cid']}")
+        assert record["answer"] == first["answer"]
 
 
 async def test_what_is_missing_is_asked_back_and_the_next_message_gives_it(start: Start) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from node.core.ipld.cid import Cid
 from node.language.sentences import content_words
+from node.language.tongue import naming
 
 WORDS_MAX = 512
 COMMON_ROWS = 2_000
@@ -69,10 +70,11 @@ class Keywords:
         return True
 
     def weights(self, question: str, places: Sequence[Partition]) -> dict[str, float]:
-        """The question's words with what each weighs among the entries of ``places``."""
+        """The question's words with what each weighs among the entries of ``places``. Small words of other
+        languages than English, which entries share with any question, weigh nothing."""
         entries = sum(self._sizes.get(place, 0) for place in places)
         weights = {}
-        for word in list(dict.fromkeys(content_words(question)))[:WORDS_MAX]:
+        for word in list(dict.fromkeys(content_words(naming(question))))[:WORDS_MAX]:
             having = sum(len(self._rows.get(place, {}).get(word, ())) for place in places)
             weights[word] = math.log(1 + (entries - having + 0.5) / (having + 0.5))
         return weights

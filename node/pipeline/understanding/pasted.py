@@ -90,6 +90,7 @@ def part(text: str) -> Message:
 
 _QUESTION_MARKS = ("?", "？", "؟")
 _INSIDE = "a question inside the sentence"
+_REQUEST = "asks for something"
 """As ``question`` says it: many a sentence that tells reads so ("the process by which plants grow")."""
 
 
@@ -101,6 +102,8 @@ class _Said:
     orders: bool = False
     points: bool = False
     ends: bool = False
+    is_told: bool = False
+    """In a text it tells what to do: an order that names no text."""
 
     @property
     def is_question(self) -> bool:
@@ -125,6 +128,7 @@ def _said(line: str) -> _Said:
         asks=asks or line.rstrip().endswith(_QUESTION_MARKS),
         orders=orders and (points or len(words) <= 4 or found.asks),
         points=points,
+        is_told=found.reason == _REQUEST and not (orders or points),
         ends=line.rstrip().endswith((":", "?", ".", "!", "…", "：", "？", "。", "؟")),
     )
 
@@ -224,6 +228,8 @@ def _of_fences(lines: Sequence[str]) -> Message | None:
 
 def _of_lines(lines: Sequence[str]) -> Message | None:
     head, tail = _head(lines), _tail(lines)
+    if head and tail and _said(lines[0]).is_told and lines[0].rstrip().endswith("."):
+        head = 0  # "Book by mail.", above what is asked of it
     if head + tail >= len(lines):
         head, tail = (head, 0) if head else (0, 0)
     body = lines[head : len(lines) - tail]
@@ -232,7 +238,8 @@ def _of_lines(lines: Sequence[str]) -> Message | None:
     full = [line for line in (*body[:LINES_READ], *body[LINES_READ:][-LINES_READ:]) if line.strip()]
     asking = sum(_said(line).asks for line in full)
     looks = _looks_brought(body)
-    if not looks and asking * 2 >= len(full):
+    tells = _stands_apart(lines, head, tail) and _tells(body)
+    if not (looks or tells) and asking * 2 >= len(full):
         return None  # several questions
     if not any(line.strip() for line in asked):
         if looks or (length >= TEXT_CHARS and not asking):
@@ -240,7 +247,6 @@ def _of_lines(lines: Sequence[str]) -> Message | None:
         return None
     points = any(said.points or said.orders for said in map(_said, asked))
     points = points or (_introduces(body) and tail > 0)
-    tells = _stands_apart(lines, head, tail) and _tells(body)
     if looks or tells or length >= TEXT_CHARS or (points and length >= _OF_CHARS):
         while body and not body[-1].strip():
             body = body[:-1]
@@ -258,9 +264,10 @@ def _stands_apart(lines: Sequence[str], head: int, tail: int) -> bool:
 
 
 def _tells(body: Sequence[str]) -> bool:
-    """Whether it is several sentences, none of which asks."""
+    """Whether it is several sentences, none of which asks; with a full stop "Book by mail." does not."""
     said = _SENTENCE.split(" ".join(body).strip()[: LINES_READ * LINE_CHARS])
-    return len(said) > 1 and sum(map(len, said)) >= _TOLD_CHARS and not any(_said(one).asks for one in said)
+    asks = any(_said(one).asks and not (one.endswith(".") and _said(one).is_told) for one in said)
+    return len(said) > 1 and sum(map(len, said)) >= _TOLD_CHARS and not asks
 
 
 def _introduces(body: Sequence[str]) -> bool:
@@ -300,7 +307,8 @@ def _tail(lines: Sequence[str]) -> int:
         return 0
     before = lines[-2].rstrip()
     parted = before.endswith((".", "!", "…", ")", "}", ";", "。", "»", "”", '"')) or _INDENT.match(before)
-    return 1 if parted or _BULLET.match(before) or _looks_brought(lines[:-1]) else 0
+    is_below = parted or _BULLET.match(before) or _introduces(lines[:-1]) or _looks_brought(lines[:-1])
+    return 1 if is_below else 0
 
 
 def _of_one_line(line: str) -> Message | None:

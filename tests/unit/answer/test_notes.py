@@ -39,6 +39,11 @@ def entry(text: str, *, differs: str = "", relevance: float = notes.ENTRY_MIN, a
     return replace(note(text, by=notes.STARTER, relevance=relevance, differs=differs), about=about)
 
 
+def _alone(cosine: float) -> Evidence:
+    """An entry that has no word of the question's: near by its vectors alone."""
+    return replace(entry("blocks", relevance=cosine), cosine=cosine)
+
+
 COSTS, PAINT, PEARLS, TEN = note("costs"), note("paint"), note("pearls", by=PEERS), note("ten crowns")
 BERTH = note("A berth costs 12 crowns.")
 PIN = note("A pin keeps a file.", by=notes.STARTER)
@@ -202,6 +207,22 @@ async def test_who_is_spoken_to_is_told_to_the_trained_reader_too() -> None:
 
 
 # --- by nobody ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_next"),
+    [
+        (0.9, 0.9 * notes.NEXT_SHARE + 0.02, True),
+        (0.9, 0.9 * notes.NEXT_SHARE - 0.02, False),
+    ],
+)
+async def test_the_next_note_is_told_where_it_is_nearly_as_likely(
+    first: float, second: float, is_next: bool
+) -> None:
+    best, other, claim = note("best"), note("other"), note("claimed", by=CLAIM)
+    found, _ = await read_by(Trained(best=first, other=second, claimed=second), best, other, claim)
+    assert (found.kept or [found.near])[0] == best
+    assert found.next == (other if is_next else None)
 
 
 def test_without_a_reader_the_nearest_is_quoted_and_a_second_one_that_is_as_near() -> None:
@@ -442,6 +463,8 @@ async def test_beside_the_trained_reader_only_measured_models_read(model: str, i
         ("what are blocks", [entry("blocks"), entry("pins", relevance=0.6)], BLOCKS, False),
         ("what are blocks", [entry("blocks", relevance=notes.ENTRY_MIN - 0.01)], BLOCKS, False),
         ("what are blocks", [replace(entry("blocks"), cosine=0.0)], BLOCKS, False),
+        ("who empties the bins", [_alone(notes.ENTRY_ALONE - 0.01)], BLOCKS, False),
+        ("what are blocks", [_alone(notes.ENTRY_ALONE)], BLOCKS, True),
         ("what are blocks", [entry("blocks"), entry("pins")], BLOCKS | {"pins": 0.98}, False),
         ("what are blocks", [entry("blocks", differs="another number")], BLOCKS, False),
         ("what are blocks", [entry("blocks"), PAINT], BLOCKS, False),

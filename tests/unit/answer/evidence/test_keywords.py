@@ -79,3 +79,12 @@ def test_what_is_removed_is_gone_and_adding_twice_is_adding_once() -> None:
 def test_a_question_without_content_words_covers_nothing() -> None:
     keywords, cids = kept("boat paint")
     assert keywords.coverage({}, cids) == {cids[0]: 0.0}
+
+
+def test_small_words_of_the_question_s_language_cover_nothing() -> None:
+    keywords, cids = kept(
+        "Qui s'occupe du jardin ? Son numéro est le 04 78 11 22.", "Le parking est derrière."
+    )
+    weights = keywords.weights("où est le parking", [PUBLIC])
+    assert keywords.coverage(weights, cids) == {cids[0]: 0.0, cids[1]: 1.0}
+    assert keywords.weights("ist das so", [PUBLIC])  # a question of nothing else keeps them

@@ -24,12 +24,18 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
 LONG = "The lighthouse was built by fishermen who had lost a boat. " * 8
 
 
+RULES = "Book the hall by mail two weeks before. When you cancel later than 3 days before, you pay half."
+MENU = "Here is our menu:\nMonday soup 4.50\nTuesday pasta 6.20\nFriday fish 8.90"
+
+
 @pytest.mark.parametrize(
     ("message", "question", "pasted"),
     [
         (f"summarise this:\n\n{MAIL}", "summarise this:", MAIL),
         (f"summarise this\n{MAIL}", "summarise this", MAIL),
         (f"{MAIL}\n\nwhat does he want", "what does he want", MAIL),
+        (f"{RULES}\n\nwhat if i cancel late", "what if i cancel late", RULES),
+        (f"{MENU}\nhow much is fish", "how much is fish", MENU),
         (f"what is wrong with this code\n{CODE}", "what is wrong with this code", CODE),
         (f"{CODE}\n\nwhy does this not compile", "why does this not compile", CODE),
         (f"Any idea?\r\n```py\r\n{CODE}\r\n```", "Any idea?", f"```py\n{CODE}\n```"),
