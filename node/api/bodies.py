@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import asdict
 
 from node.api.received import parse_json, taken_as
 from node.core.errors import BadInput
@@ -267,6 +268,15 @@ def _check_text(name: str, value: str, shape: Mapping[str, Any]) -> None:
         )
     if "pattern" in shape and not re.fullmatch(shape["pattern"], value):
         raise BadInput(f"{name} may hold {shape['description']}", field=name)
+
+
+def said(verdict: Verdict) -> dict[str, Any]:
+    """What a verdict says, by the names of ``requests.Said``. Raises ``BadInput``."""
+    if verdict.correction is not None and verdict.verdict != "invalid":
+        raise BadInput("a correction goes with the verdict invalid", field="correction")
+    if (verdict.cid is None) == (verdict.request_id is None):
+        raise BadInput("give either cid or request_id", field="cid")
+    return asdict(verdict) | {"cid": None if verdict.cid is None else cid(verdict.cid)}
 
 
 def zone(name: str | None) -> tzinfo | None:

@@ -55,8 +55,12 @@ def _responses(operation: Mapping[str, Any], problems: Mapping[str, str]) -> dic
         found[operation.get("status", "200")] = {"description": operation["reply"], **shown}
     more = {status: problems[status] for status in operation.get("problems", problems)}
     for status, said in (more | operation.get("more", {})).items():
-        words, kind = (said, _PROBLEM if status >= "400" else "") if isinstance(said, str) else said
-        has = content if status == "206" else _content(kind) if kind else {}
+        words, *kinds = [said, *([_PROBLEM] if status >= "400" else [])] if isinstance(said, str) else said
+        has = (
+            content
+            if status == "206"
+            else {name: one for kind in kinds for name, one in _content(kind).items()}
+        )
         found[status] = {"description": words} | ({"content": has} if has else {})
     return found
 
