@@ -38,6 +38,8 @@ def _table() -> dict[str, Any]:
 
 def _content(kind: str) -> dict[str, Any]:
     """A body of this media type, as far as the type tells what it is."""
+    if kind == "text/event-stream":  # events, each with data of its own form
+        return {kind: {}}
     if "json" in kind:
         return {kind: {"schema": {"type": "object"}}}
     binary = {"format": "binary"} if kind.startswith("application/") else {}
@@ -96,7 +98,8 @@ def page(max_body_bytes: int) -> bytes:
 
 def document(max_body_bytes: int) -> dict[str, Any]:
     """The OpenAPI 3.1 description."""
-    table, schemas = _table(), bodies.schemas(max_body_bytes)
+    table = _table()
+    schemas = bodies.schemas(max_body_bytes) | table["schemas"]
     first, *others = logs.PREFIXES
     paths: dict[str, dict[str, Any]] = {}
     for named, operation in table["operations"].items():
