@@ -47,6 +47,15 @@ Tags = Annotated[tuple[Tag, ...], Meta(max_length=TAGS_MAX)]
 CidText = Annotated[str, Meta(min_length=1, max_length=256)]
 Source = Annotated[str, Meta(min_length=1, max_length=256)]
 Scope = Literal["shared", "private", "public"]
+Context = Annotated[
+    str,
+    Meta(
+        max_length=64,
+        description="64 lower-case hexadecimal digits, a SHA-256, only",
+        extra_json_schema={"pattern": "^[0-9a-f]{64}$"},
+    ),
+]
+"""What a question came with, hashed: entries of one context are found in it alone."""
 
 
 class Body(msgspec.Struct, forbid_unknown_fields=True):
@@ -90,6 +99,7 @@ class Route(Body):
 class Search(Body):
     query: Text
     floor: Annotated[float, Meta(ge=0, le=1)] | None = None
+    context: Context | None = None
 
 
 class NewEntry(Body):
@@ -101,6 +111,7 @@ class NewEntry(Body):
     tags: Tags = ()
     scope: Scope | None = None
     replace: bool = False
+    context: Context | None = None
 
 
 class Invalidate(Body):

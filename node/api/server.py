@@ -325,7 +325,7 @@ async def _put_entry(request: web.Request) -> web.Response:
 
 async def _search(request: web.Request) -> web.Response:
     search = bodies.parse(request[BODY], bodies.Search)
-    ask = Ask(text=search.query, caller=request[CALLER])
+    ask = Ask(text=search.query, caller=request[CALLER], context=search.context)
     recall, ref = await request.app[SERVICE].search(ask, search.floor, request[ID])
     return as_json(views.search(recall, ref))
 
