@@ -95,6 +95,7 @@ lock: $(VENV)/.run ## write the locks anew where pyproject.toml asks for more (A
 	@$(COMPILE) $(ARGS) pyproject.toml --extra dev --extra bench -o requirements/bench.txt
 	@$(COMPILE) pyproject.toml --extra dev -c requirements/bench.txt -o requirements/dev.txt
 	@$(COMPILE) pyproject.toml --extra mcp -c requirements/bench.txt -o requirements/run.txt
+	@$(COMPILE) $(ARGS) requirements/clients.in -o requirements/clients.txt
 
 clean: ## remove what make made (never data/ or governance_logs/)
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import pytest_socket
@@ -16,6 +17,9 @@ from tests.engine_report import EngineReport
 from tests.foreign.helia import Helia, helia
 from tests.journeys.report import PATH, SuiteReport
 from tests.loaded_once import loaded_once
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -147,6 +151,40 @@ def real_s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[engines.Versit
     engines.needed(engines.versitygw_missing())
     with engines.versitygw(tmp_path_factory.mktemp("s3")) as gateway:
         yield gateway
+
+
+@pytest.fixture(scope="session")
+def clients_python() -> Path:
+    """The Python that can import the clients of ``requirements/clients.in``."""
+    engines.needed(engines.clients_missing())
+    return engines.clients_python()
+
+
+@pytest.fixture
+async def chromium() -> AsyncIterator[Browser]:
+    """A real headless Chromium, driven by Playwright."""
+    engines.needed(engines.chromium_missing())
+    from playwright.async_api import async_playwright  # most sessions need none
+
+    folder = engines.cached(engines.CHROMIUM)
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=folder / "chromium",
+            args=[
+                "--headless=shell",
+                "--no-zygote",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+            ],
+            env={
+                **os.environ,
+                "LD_LIBRARY_PATH": str(folder / "lib"),
+                "FONTCONFIG_FILE": str(folder / "fonts.conf"),
+            },
+        )
+        yield browser
+        await browser.close()
 
 
 @pytest.fixture(scope="session")

