@@ -11,19 +11,11 @@ import httpx
 import orjson
 
 from node.api.mcp.node import Body, Reply
-from node.core.errors import (
-    BadInput,
-    Forbidden,
-    NodeError,
-    NotFound,
-    RateLimited,
-    Rejected,
-    Unavailable,
-)
+from node.core.errors import NotFound, Rejected, Unavailable
 from node.core.ports import Tell
+from node.core.settings import API_KEY
 
 _REPLY_BYTES_MAX = 16 * 2**20
-_ERRORS: Mapping[int, type[NodeError]] = {403: Forbidden, 404: NotFound, 422: Rejected}
 
 
 class HttpNode:
@@ -83,7 +75,7 @@ class HttpNode:
         with self._reached():
             async with self._http.stream(method, path, json=body) as response:
                 if not response.is_success:
-                    _refuse(response.status_code, _document(await _whole(response)), response.headers)
+                    _refuse(response.status_code, _document(await _whole(response)))
                 yield response
 
     @contextmanager
@@ -133,17 +125,11 @@ def _document(body: bytes) -> dict[str, Any]:
     return document
 
 
-def _refuse(status: int, problem: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> NoReturn:
-    """What a problem document says, as the error that it was made of."""
+def _refuse(status: int, problem: Mapping[str, Any]) -> NoReturn:
+    """What a problem document says. Raises ``NotFound``, or ``Rejected`` for all else."""
     said = str(problem.get("detail") or problem.get("title") or f"status {status}")
-    if status == 429:
-        wait = (headers or {}).get("Retry-After", "")
-        raise RateLimited(said, retry_after_s=float(wait) if wait.isdecimal() else 1.0)
-    if status in (400, 413):
-        named = {
-            name: None if (one := problem.get(name)) is None else str(one) for name in ("field", "limit")
-        }
-        raise BadInput(said, **named)
+    named = [f"{name} {problem[name]}" for name in ("field", "limit") if problem.get(name)]
     if status == 401:
-        raise Forbidden(f"{said}; put the key of the node into NEUROSWARM_API_KEY")
-    raise _ERRORS.get(status, Unavailable)(said)
+        named.append(f"a key is taken from {API_KEY}")
+    kind = NotFound if status == 404 else Rejected
+    raise kind(said + (f" ({', '.join(named)})" if named else ""))
