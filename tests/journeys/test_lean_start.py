@@ -22,7 +22,7 @@ LATE = (
     "starlette",
     "httpx2",
 )
-"""The two clients that come with this project's task, what they bring, others of their kind, and the MCP SDK."""
+"""The two clients that come with this project's task, what they bring, others of their kind; the MCP SDK."""
 
 _SCRIPT = f"""
 import asyncio, os, sys
