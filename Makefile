@@ -94,7 +94,7 @@ lock: $(VENV)/.run ## write the locks anew where pyproject.toml asks for more (A
 	@$(COMPILE) $(ARGS) requirements/build.in -o requirements/build.txt
 	@$(COMPILE) $(ARGS) pyproject.toml --extra dev --extra bench -o requirements/bench.txt
 	@$(COMPILE) pyproject.toml --extra dev -c requirements/bench.txt -o requirements/dev.txt
-	@$(COMPILE) pyproject.toml -c requirements/bench.txt -o requirements/run.txt
+	@$(COMPILE) pyproject.toml --extra mcp -c requirements/bench.txt -o requirements/run.txt
 	@$(COMPILE) $(ARGS) requirements/clients.in -o requirements/clients.txt
 
 clean: ## remove what make made (never data/ or governance_logs/)

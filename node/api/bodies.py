@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import asdict
 
 from node.api.received import parse_json, taken_as
 from node.core.errors import BadInput
@@ -46,6 +47,15 @@ Tags = Annotated[tuple[Tag, ...], Meta(max_length=TAGS_MAX)]
 CidText = Annotated[str, Meta(min_length=1, max_length=256)]
 Source = Annotated[str, Meta(min_length=1, max_length=256)]
 Scope = Literal["shared", "private", "public"]
+Context = Annotated[
+    str,
+    Meta(
+        max_length=64,
+        description="64 lower-case hexadecimal digits, a SHA-256, only",
+        extra_json_schema={"pattern": "^[0-9a-f]{64}$"},
+    ),
+]
+"""What a question came with, hashed: entries of one context are found in it alone."""
 
 
 class Body(msgspec.Struct, forbid_unknown_fields=True):
@@ -89,6 +99,7 @@ class Route(Body):
 class Search(Body):
     query: Text
     floor: Annotated[float, Meta(ge=0, le=1)] | None = None
+    context: Context | None = None
 
 
 class NewEntry(Body):
@@ -100,6 +111,7 @@ class NewEntry(Body):
     tags: Tags = ()
     scope: Scope | None = None
     replace: bool = False
+    context: Context | None = None
 
 
 class Invalidate(Body):
@@ -272,6 +284,15 @@ def refuse_controls(name: str, value: str) -> None:
             field=name,
             limit="no control characters",
         )
+
+
+def said(verdict: Verdict) -> dict[str, Any]:
+    """What a verdict says, by the names of ``requests.Said``. Raises ``BadInput``."""
+    if verdict.correction is not None and verdict.verdict != "invalid":
+        raise BadInput("a correction goes with the verdict invalid", field="correction")
+    if (verdict.cid is None) == (verdict.request_id is None):
+        raise BadInput("give either cid or request_id", field="cid")
+    return asdict(verdict) | {"cid": None if verdict.cid is None else cid(verdict.cid)}
 
 
 def zone(name: str | None) -> tzinfo | None:

@@ -89,7 +89,18 @@ def from_error(error: NodeError, *, request_id: str, instance: str) -> web.Respo
     if isinstance(error, Unavailable):
         wait_s = error.retry_after_s if isinstance(error, RateLimited) else 1.0
         headers["Retry-After"] = str(max(1, math.ceil(wait_s)))
-    # What is damaged, and where it lies, is for the operator: the node's log has it.
+    return problem(
+        status, title, _detail(error), request_id=request_id, instance=instance, headers=headers, **more
+    )
+
+
+def in_words(error: NodeError) -> str:
+    """The same in one line, for doors without problem documents."""
+    named = [f"{name} {value}" for name in ("field", "limit") if (value := getattr(error, name, None))]
+    return _detail(error) + (f" ({', '.join(named)})" if named else "")
+
+
+def _detail(error: NodeError) -> str:
+    """What is damaged, and where it lies, is for the operator: the node's log has it."""
     is_secret = isinstance(error, CorruptState) and not isinstance(error, DamagedLog)
-    detail = "something stored is damaged" if is_secret else str(error)
-    return problem(status, title, detail, request_id=request_id, instance=instance, headers=headers, **more)
+    return "something stored is damaged" if is_secret else str(error)

@@ -41,6 +41,8 @@ def _table() -> dict[str, Any]:
 
 def _content(kind: str) -> dict[str, Any]:
     """A body of this media type, as far as the type tells what it is."""
+    if kind == "text/event-stream":  # events, each with data of its own form
+        return {kind: {}}
     if "json" in kind:
         return {kind: {"schema": {"type": "object"}}}
     binary = {"format": "binary"} if kind.startswith("application/") else {}
@@ -59,8 +61,12 @@ def _responses(path: str, operation: Mapping[str, Any], problems: Mapping[str, s
         found[operation.get("status", "200")] = {"description": operation["reply"], **shown}
     more = {status: problems[status] for status in operation.get("problems", problems)}
     for status, said in (more | operation.get("more", {})).items():
-        words, kind = (said, problem if status >= "400" else "") if isinstance(said, str) else said
-        has = content if status == "206" else _content(kind) if kind else {}
+        words, *kinds = [said, *([problem] if status >= "400" else [])] if isinstance(said, str) else said
+        has = (
+            content
+            if status == "206"
+            else {name: one for kind in kinds if kind for name, one in _content(kind).items()}
+        )
         found[status] = {"description": words} | ({"content": has} if has else {})
     return found
 
@@ -104,7 +110,8 @@ def page(max_body_bytes: int) -> bytes:
 
 def document(max_body_bytes: int) -> dict[str, Any]:
     """The OpenAPI 3.1 description."""
-    table, schemas = _table(), bodies.schemas(max_body_bytes)
+    table = _table()
+    schemas = bodies.schemas(max_body_bytes) | table["schemas"]
     chats, components = _chats()
     first, *others = logs.PREFIXES
     paths: dict[str, dict[str, Any]] = {}

@@ -19,6 +19,7 @@ from node.api import bodies, gateway, ipns, logs, openapi, page, peers, routing,
 from node.api.connections import AtOnce, Connection, working
 from node.api.downloads import CORS, OPEN
 from node.api.errors import from_error, problem
+from node.api.mcp import door as mcp
 from node.api.openai import models as openai_api
 from node.api.received import BODY, BODY_TIMEOUT_S, arrived, read_body
 from node.api.replies import COMMON, Handler, Routes, as_json, ready_json, told, whole
@@ -325,7 +326,7 @@ async def _put_entry(request: web.Request) -> web.Response:
 
 async def _search(request: web.Request) -> web.Response:
     search = bodies.parse(request[BODY], bodies.Search)
-    ask = Ask(text=search.query, caller=request[CALLER])
+    ask = Ask(text=search.query, caller=request[CALLER], context=search.context)
     recall, ref = await request.app[SERVICE].search(ask, search.floor, request[ID])
     return as_json(views.search(recall, ref))
 
@@ -354,13 +355,7 @@ async def _invalidate(request: web.Request) -> web.Response:
 
 
 async def _feedback(request: web.Request) -> web.Response:
-    given = bodies.parse(request[BODY], bodies.Verdict)
-    if given.correction is not None and given.verdict != "invalid":
-        raise BadInput("a correction goes with the verdict invalid", field="correction")
-    if (given.cid is None) == (given.request_id is None):
-        raise BadInput("give either cid or request_id", field="cid")
-    cid = None if given.cid is None else bodies.cid(given.cid)
-    said = Said(caller=request[CALLER], **{**asdict(given), "cid": cid})
+    said = Said(caller=request[CALLER], **bodies.said(bodies.parse(request[BODY], bodies.Verdict)))
     return as_json(views.feedback(await request.app[SERVICE].feedback(said)))
 
 
@@ -409,6 +404,7 @@ ROUTES: Routes = (
     *logs.ROUTES,
     *witness.ROUTES,
     *peers.ROUTES,
+    *mcp.ROUTES,
     ("GET", "/livez", _livez),
     ("GET", "/readyz", _readyz),
     ("GET", "/health", _health),

@@ -227,7 +227,7 @@ def stored(value: StoredRecord, merged: Merged) -> dict[str, Any]:
     if isinstance(record, AnswerRecord):
         embedding, client = record.embedding, client_of(value, record)
         body |= {
-            **_of(record, "query query_hash normaliser answer route"),
+            **_of(record, "query query_hash context normaliser answer route"),
             "slots": None if record.slots is None else _slots(record.slots),
             "slot_key": record.slot_key,
             "source": as_map(record.source) | ({} if client is None else {"client": _of(client, "by claim")}),

@@ -47,9 +47,9 @@ class Watch(Protocol):
         is the node's own. Returns at once."""
         ...
 
-    def entered(self, query: str, answer: str, tenant: str) -> None:
+    def entered(self, query: str, answer: str, tenant: str, context: str | None = None) -> None:
         """A client stored its own answer to a normalised question: it tells whether a hit that shadow mode
-        had kept back for its tenant was right. Returns at once."""
+        had kept back for its tenant in this context was right. Returns at once."""
         ...
 
     async def feedback(self, request: str, cid: str, verdict: str) -> None:

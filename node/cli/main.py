@@ -16,6 +16,7 @@ from node.cli.doctor import doctor
 from node.cli.feedback import feedback
 from node.cli.http import NoNode
 from node.cli.ingest import ingest
+from node.cli.mcp import mcp
 from node.cli.model import model
 from node.cli.serve import serve
 from node.cli.teach import teach
@@ -58,6 +59,7 @@ COMMANDS: Mapping[str, Command] = {
     "backup": backup.backup,
     "restore": backup.restore,
     "explain": explain.explain,
+    "mcp": mcp,
 }
 """What runs each command of ``commands.toml``."""
 

@@ -21,6 +21,8 @@ from node.core.record import public_key_of
 from node.core.setting_fields import between, bound, one_of, web_address
 
 ENV_PREFIX = "NEUROSWARM_"
+API_KEY = "NEUROSWARM_API_KEY"
+"""The key by which programs on this machine ask a node: theirs, and no setting of the node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,7 +364,7 @@ def _merge(base: _Node, values: Mapping[str, Any], prefix: str) -> _Node:
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     tree: dict[str, Any] = {}
     for name, value in sorted(environ.items()):
-        if not name.startswith(ENV_PREFIX):
+        if not name.startswith(ENV_PREFIX) or name == API_KEY:
             continue
         parts = name[len(ENV_PREFIX) :].lower().split("__")
         node = tree

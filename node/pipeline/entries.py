@@ -111,6 +111,7 @@ class Entries:
             confidence=Confidence(entry.confidence, {"source": entry.confidence}),
             scope=scope_for(asked, self.ports.policy.publish, source, False),
             lifetime_s=self._lifetime_s(entry, text, part.route),
+            context=entry.context,
             tags=entry.tags,
             slots=part.route.slots or None,
             slot_key=part.route.key,
@@ -121,13 +122,19 @@ class Entries:
         )
         await self.ports.refuted.prepare()
         said = Repeated(
-            text, entry.answer, CLIENT, caller.visible_scopes, tenant=caller.tenant, vector=part.vector
+            text,
+            entry.answer,
+            CLIENT,
+            caller.visible_scopes,
+            entry.context,
+            tenant=caller.tenant,
+            vector=part.vector,
         )
         if self.ports.refuted.knows(said):
             raise Rejected("not stored: known invalid: an equal answer to this question was called invalid")
         remembered = await (await self.ports.rememberer.submit(memory))
         cid = _stored(remembered, entry)
-        self.ports.watch.entered(text, entry.answer, caller.tenant)
+        self.ports.watch.entered(text, entry.answer, caller.tenant, entry.context)
         scope = remembered.memory.scope
         reason = "" if scope == asked else _why_not_public(self.ports.policy.publish)
         return Kept(cid, scope, reason, caller.by)

@@ -83,6 +83,7 @@ class Judging:
                     scope="private" if is_private else None,
                     replace=caller.is_operator,
                     corrects=stored.cid if stated.is_for_all else None,
+                    context=stored.record.context,
                 )
             )
         return Feedback(

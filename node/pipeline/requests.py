@@ -49,6 +49,8 @@ class Entry:
     """It is to take the place of what says otherwise, if the caller may replace that."""
     corrects: Cid | None = None
     """The withdrawn record whose place it takes."""
+    context: str | None = None
+    """See ``Query.context``."""
 
 
 @dataclass(frozen=True, slots=True)

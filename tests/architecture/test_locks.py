@@ -27,7 +27,7 @@ def locked(name: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("name", "asked"),
     [
-        ("run", PROJECT["dependencies"]),
+        ("run", [*PROJECT["dependencies"], *MORE["mcp"]]),
         ("dev", [*PROJECT["dependencies"], *MORE["dev"]]),
         ("bench", [*PROJECT["dependencies"], *MORE["dev"], *MORE["bench"]]),
         ("build", (LOCKS / "build.in").read_text(encoding="utf-8").splitlines()),

@@ -18,8 +18,11 @@ LATE = (
     "psutil",
     "dns",
     "feedparser",
+    "mcp",
+    "starlette",
+    "httpx2",
 )
-"""The two clients that come with this project's task, what they bring, and others of their kind."""
+"""The two clients that come with this project's task, what they bring, others of their kind; the MCP SDK."""
 
 _SCRIPT = f"""
 import asyncio, os, sys

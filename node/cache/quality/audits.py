@@ -95,7 +95,7 @@ class Auditor:
         self._watching = watching
         self._audits: asyncio.Queue[_Audit] = asyncio.Queue(WAITING_MAX)
         self._writes: asyncio.Queue[Write] = asyncio.Queue(WRITES_MAX)
-        self._withheld: OrderedDict[tuple[str, str], tuple[Hit, str, bool]] = OrderedDict()
+        self._withheld: OrderedDict[tuple[str, str | None, str], tuple[Hit, str, bool]] = OrderedDict()
         self._used: deque[float] = deque()
         self._heard: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._done: Counter[str] = Counter()
@@ -149,7 +149,7 @@ class Auditor:
         if withheld:
             self._would_be += 1
             if answer.source.kind == "fallback" and answer.source.id == "search":
-                self._withheld[(query.caller.tenant, hit.query_hash)] = (
+                self._withheld[(query.caller.tenant, query.context, hit.query_hash)] = (
                     hit,
                     record.answer[:CHARS_MAX],
                     _is_live(record),
@@ -164,9 +164,9 @@ class Auditor:
         if query.context is None and self._clock.random() < self._watching.share:
             self._offer(_Audit(hit, query, record))
 
-    def entered(self, query: str, answer: str, tenant: str) -> None:
+    def entered(self, query: str, answer: str, tenant: str, context: str | None = None) -> None:
         """The client's own answer to a question whose hit was kept back."""
-        kept = self._withheld.pop((tenant, query_hash(query)), None)
+        kept = self._withheld.pop((tenant, context, query_hash(query)), None)
         if kept is None:
             return
         hit, stored, live = kept

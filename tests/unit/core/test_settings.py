@@ -101,3 +101,7 @@ def test_use_ollama_chooses_the_local_model_or_the_hosted_one(switch: str, asked
 def test_use_ollama_must_be_true_or_false() -> None:
     with pytest.raises(Misconfigured, match="USE_OLLAMA must be true or false"):
         load({"USE_OLLAMA": "llama3"})
+
+
+def test_the_key_of_programs_on_this_machine_is_no_setting() -> None:
+    assert load({"NEUROSWARM_API_KEY": "ns_secret"}) == load({})

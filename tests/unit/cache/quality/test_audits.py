@@ -346,6 +346,7 @@ async def test_shadow_labels_by_what_the_client_stores(start: Start) -> None:
         await bench.withholds(await a_recall(WRONG_TEXT), nothing)
         bench.auditor.entered("Another question", RIGHT_TEXT, "local")
         bench.auditor.entered(QUESTION, RIGHT_TEXT, "another tenant")
+        bench.auditor.entered(QUESTION, RIGHT_TEXT, "local", "c" * 64)
         bench.auditor.entered(QUESTION, WRONG_TEXT, "local")
         bench.auditor.entered(QUESTION, RIGHT_TEXT, "local")
         assert await bench.labelled() == {("shadow", "right"): 1}
