@@ -48,13 +48,14 @@ async def preflight(_: web.Request) -> web.Response:
     return web.Response(status=204, headers=PREFLIGHT)
 
 
-def attachment(filename: str) -> str:
-    """``Content-Disposition`` of a file to be kept: its name in ASCII, and whole where that is not enough."""
+def attachment(filename: str, kind: str = "attachment") -> str:
+    """``Content-Disposition`` of a file to be kept: its name in ASCII, and whole where that is not enough.
+    ``kind``: ``inline`` where a browser may show it."""
     name = filename[:FILENAME_CHARS_MAX]
     plain = _UNSAFE.sub("_", name)
     if plain == name:
-        return f'attachment; filename="{plain}"'
-    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='', errors='replace')}"
+        return f'{kind}; filename="{plain}"'
+    return f"{kind}; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='', errors='replace')}"
 
 
 def is_unchanged(request: web.Request, etag: str) -> bool:

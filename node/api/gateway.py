@@ -1,9 +1,11 @@
-"""The trustless gateway: public blocks, alone or as the CAR of a path, for clients that check them.
+"""The trustless gateway: public blocks, alone or as the CAR of a path, for clients that check them; and the
+end of a path in a form to read (``readable``), for those who do not.
 
 Source: trustless gateway specification and what it takes over of the path gateway specification; RFC 9110.
 
 Promises:
-- Serves what ``PublicBlocks`` has and asks nobody else. Nothing is rendered: every body is an attachment.
+- Serves what ``PublicBlocks`` has and asks nobody else. Blocks and CARs are attachments; a page has no script
+  and nothing of a block in it that is markup.
 - A CAR is streamed: memory is what is read ahead, the links that wait and which blocks were sent
   (``node.ipfs.gateway`` bounds all three), whatever its size. Its path is resolved before the first byte:
   what is not there is a 404.
@@ -30,6 +32,7 @@ from urllib.parse import unquote_to_bytes
 from aiohttp import web
 from yarl import URL
 
+from node.api import readable
 from node.api.downloads import (
     KEPT_S_MAX,
     attachment,
@@ -38,16 +41,17 @@ from node.api.downloads import (
     is_unchanged,
     preflight,
 )
-from node.api.negotiate import Wanted, negotiate
+from node.api.negotiate import PAGE, READABLE, Wanted, negotiate
 from node.api.received import taken_as
 from node.api.replies import Routes
+from node.core.clock import Clock
 from node.core.errors import BadInput, NodeError, RateLimited, TimedOut
 from node.core.ipld import car
 from node.core.ipld.cid import Cid
 from node.core.ports import PublicBlocks
 from node.ipfs.gateway.ahead import GetMany
 from node.ipfs.gateway.byte_range import ByteRange
-from node.ipfs.gateway.dag import Get, load, resolve
+from node.ipfs.gateway.dag import Get, apart, load, resolve
 from node.ipfs.gateway.seen import Pool, waiting_pool
 from node.ipfs.gateway.walk import Scope, blocks, plan
 
@@ -75,6 +79,9 @@ class Gate:
 
 BLOCKS: web.AppKey[PublicBlocks] = web.AppKey("blocks")
 GATE = web.AppKey("gate", Gate)
+CLOCK: web.AppKey[Clock] = web.AppKey("clock")
+OURS = web.AppKey("ours", str)
+"""The root of this node: which records are its own."""
 
 PIECE_BYTES = 64 * 1024
 """What is written at once; a client must take as much in each ``Gate.write_timeout_s``."""
@@ -83,6 +90,7 @@ RATE = 16 * 1024
 SMALL_PLACES = 8
 PATH_PARTS_MAX = 64
 RETRY_AFTER_S = 1.0
+_EXTENSIONS = {"raw": "bin", "car": "car", PAGE: "html", **dict.fromkeys(READABLE, "json")}
 _REMEMBERED = 64
 """Of what clients write."""
 
@@ -91,13 +99,15 @@ _Read = TypeVar("_Read")
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """``address``: the content path as it was written, still escaped; ``name``: the root as we write it."""
+class Asked:
+    """``address``: the content path as it was written, still escaped; ``name``: the root as we write it;
+    ``kept_s``: for how long at most a cache may keep what is there."""
 
     root: Cid
     name: str
     path: tuple[str, ...]
     address: str
+    kept_s: int = KEPT_S_MAX
 
 
 async def _serve(request: web.Request) -> web.StreamResponse:
@@ -120,6 +130,8 @@ async def _serve(request: web.Request) -> web.StreamResponse:
             return web.Response(status=412)
         if wanted.name == "raw":
             return await _raw(request, asked, wanted, get, is_small=places is gate.small)
+        if wanted.name != "car":
+            return await _readable(request, asked, wanted, get)
         return await _car(request, asked, wanted, get, get_many)
 
 
@@ -144,21 +156,27 @@ def _root(text: str) -> tuple[Cid, str]:
     return root, str(root)
 
 
-def _asked(request: web.Request) -> _Asked:
+def _asked(request: web.Request) -> Asked:
     """The root and the path, each part unescaped by itself: a part may hold a slash."""
     address = request.rel_url.raw_path.rstrip("/")
-    try:
-        cid, *path = (unquote_to_bytes(part).decode() for part in address.split("/")[2:])
-    except ValueError as exc:
-        raise BadInput("the path is not UTF-8", field="path") from exc
+    cid, *path = parts_of(address)
     with taken_as("cid"):
         root, name = _root(cid)
-    parts = tuple(part for part in path if part)
-    if len(parts) > PATH_PARTS_MAX:
-        raise BadInput("the path has too many parts", field="path", limit=str(PATH_PARTS_MAX))
     if request.headers.get("Service-Worker") == "script":
         raise BadInput("nothing here is a script", field="Service-Worker")
-    return _Asked(root, name, parts, address)
+    return Asked(root, name, tuple(path), address)
+
+
+def parts_of(address: str) -> tuple[str, ...]:
+    """The root, and the parts of the path behind it that are not empty. Raises ``BadInput``."""
+    try:
+        root, *path = (unquote_to_bytes(part).decode() for part in address.split("/")[2:])
+    except ValueError as exc:
+        raise BadInput("the path is not UTF-8", field="path") from exc
+    parts = tuple(filter(None, path))
+    if len(parts) > PATH_PARTS_MAX:
+        raise BadInput("the path has too many parts", field="path", limit=str(PATH_PARTS_MAX))
+    return (root, *parts)
 
 
 def _within(read: Callable[_Args, Awaitable[_Read]], limit_s: float) -> Callable[_Args, Awaitable[_Read]]:
@@ -172,13 +190,14 @@ def _within(read: Callable[_Args, Awaitable[_Read]], limit_s: float) -> Callable
     return limited
 
 
-def _headers(request: web.Request, asked: _Asked, wanted: Wanted, etag: str) -> dict[str, str]:
+def _headers(request: web.Request, asked: Asked, wanted: Wanted, etag: str) -> dict[str, str]:
     """What raw blocks and CARs have in common; complete enough for a 304."""
     filename = _query(request.rel_url.raw_query_string).get("filename")
-    filename = filename or f"{asked.name}.{'bin' if wanted.name == 'raw' else 'car'}"
+    filename = filename or f"{asked.name}.{_EXTENSIONS[wanted.name]}"
+    kept_s = min(request.app[GATE].kept_s, asked.kept_s)
     headers = {
-        "Cache-Control": f"public, max-age={request.app[GATE].kept_s}, must-revalidate",
-        "Content-Disposition": attachment(filename),
+        "Cache-Control": f"public, max-age={kept_s}, must-revalidate",
+        "Content-Disposition": attachment(filename, "inline" if wanted.name in READABLE else "attachment"),
         "Etag": etag,
         "Vary": "Accept",
         "X-Content-Type-Options": "nosniff",
@@ -193,7 +212,7 @@ def _headers(request: web.Request, asked: _Asked, wanted: Wanted, etag: str) -> 
 
 
 async def _raw(
-    request: web.Request, asked: _Asked, wanted: Wanted, get: Get, *, is_small: bool
+    request: web.Request, asked: Asked, wanted: Wanted, get: Get, *, is_small: bool
 ) -> web.StreamResponse:
     """``is_small``: in a place that is for small blocks only."""
     data = await load(get, asked.root)
@@ -202,7 +221,7 @@ async def _raw(
     return await _block(request, asked, wanted, data)
 
 
-async def _block(request: web.Request, asked: _Asked, wanted: Wanted, data: bytes) -> web.StreamResponse:
+async def _block(request: web.Request, asked: Asked, wanted: Wanted, data: bytes) -> web.StreamResponse:
     """The whole block, or what is wanted of it."""
     etag = f'"{asked.name}.raw"'
     headers = {
@@ -234,11 +253,39 @@ async def _send(
     return stream.response
 
 
+# --- forms to read --------------------------------------------------------------------------------
+
+
+async def show(request: web.Request, asked: Asked, wanted: Wanted) -> web.StreamResponse:
+    """What ``asked`` leads to in a form to read, for names of other routes. Raises as they do."""
+    gate = request.app[GATE]
+    if gate.busy.locked():
+        raise _too_many()
+    async with gate.busy:
+        return await _readable(request, asked, wanted, _within(request.app[BLOCKS].get, gate.read_timeout_s))
+
+
+async def _readable(request: web.Request, asked: Asked, wanted: Wanted, get: Get) -> web.StreamResponse:
+    place = await resolve(get, asked.root, asked.path)
+    now, ours = request.app[CLOCK].now(), request.app[OURS]
+    shown = await apart(place.data, lambda: readable.shown(place, wanted.name, ours, now))
+    headers = _headers(request, asked, wanted, shown.etag) | dict(shown.headers)
+    headers["X-Ipfs-Roots"] = ",".join(map(str, place.roots))
+    if wanted.name == PAGE:
+        del headers["Content-Disposition"]
+    if not shown.keeps:
+        headers["Cache-Control"] = "public, no-cache"
+    if is_unchanged(request, shown.etag):
+        return web.Response(status=304, headers=headers)
+    headers["Content-Type"] = wanted.content_type
+    return await _send(request, 200, headers, shown.body)
+
+
 # --- CARs -----------------------------------------------------------------------------------------
 
 
 async def _car(
-    request: web.Request, asked: _Asked, wanted: Wanted, get: Get, get_many: GetMany
+    request: web.Request, asked: Asked, wanted: Wanted, get: Get, get_many: GetMany
 ) -> web.StreamResponse:
     scope, span = _limits(request)
     place = await resolve(get, asked.root, asked.path)

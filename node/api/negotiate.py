@@ -1,6 +1,8 @@
-"""What form of content a trustless gateway's client asked for: raw or CAR, and which kind of CAR.
+"""What form of content a gateway's client asked for: raw or CAR, and which kind of CAR; or one to read, which
+is DAG-JSON or a page.
 
-Source: trustless gateway specification (request headers and query parameters), RFC 9110 section 12.5.1.
+Source: trustless gateway specification (request headers and query parameters) and what path gateways add to
+it (IPIP-328), RFC 9110 section 12.5.1.
 
 Promises: ``format`` wins over Accept, the query's CAR parameters over those in Accept. Weights count; of
 equal weights the first named wins; wildcards name no form. An entry of Accept that cannot be met is passed
@@ -19,13 +21,20 @@ from node.core.errors import BadInput
 RAW = "application/vnd.ipld.raw"
 CAR = "application/vnd.ipld.car"
 IPNS_RECORD = "application/vnd.ipfs.ipns-record"
+DAG_JSON = "application/vnd.ipld.dag-json"
+HTML = "text/html"
 
-FORMATS: Mapping[str, str] = {"raw": RAW, "car": CAR}
+READABLE: Mapping[str, str] = {"dag-json": DAG_JSON, "json": "application/json"}
+"""Two names of one form."""
+FORMATS: Mapping[str, str] = {"raw": RAW, "car": CAR, **READABLE}
 """What is served below ``/ipfs/``, by the value of ``format``."""
+PAGE = "html"
+"""No value of ``format``: a page is for those who say nothing but Accept."""
 
 ENTRIES_MAX = 64
 """Entries of an Accept header that are read."""
 
+_BY_TYPE: Mapping[str, str] = {kind: name for name, kind in FORMATS.items()} | {HTML: PAGE}
 _WELL_KNOWN = frozenset({RAW, CAR, IPNS_RECORD})
 _CAR_VALUES: Mapping[str, tuple[str, ...]] = {"version": ("1",), "order": ("dfs", "unk"), "dups": ("y", "n")}
 
@@ -41,8 +50,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """``name``: raw or car. ``dups``: whether a CAR repeats blocks. ``query``: what an address needs to name
-    this form without an Accept header; ``is_location_due``: the asked address does not."""
+    """``name``: of ``FORMATS``, or ``PAGE``. ``dups``: whether a CAR repeats blocks. ``query``: what an
+    address needs to name this form without an Accept header; ``is_location_due``: the asked address does not.
+    """
 
     name: str
     dups: bool
@@ -51,8 +61,10 @@ class Wanted:
 
     @property
     def content_type(self) -> str:
-        if self.name == "raw":
-            return RAW
+        if self.name == PAGE:
+            return f"{HTML}; charset=utf-8"
+        if self.name != "car":
+            return FORMATS[self.name]
         return f"{CAR}; version=1; order=dfs; dups={'y' if self.dups else 'n'}"
 
 
@@ -84,16 +96,17 @@ def negotiate(query: Mapping[str, str], accept: str) -> Wanted:
         if name not in FORMATS:
             raise _not_acceptable(f"format={name!r} is not served")
         cars = [entry for entry in entries if entry.media_type == CAR]
-        entries = [Entry(FORMATS[name], {}, 1)] if name == "raw" or not cars else cars
+        entries = [Entry(FORMATS[name], {}, 1)] if name != "car" or not cars else cars
     wildcards = [entry for entry in entries if entry.media_type.endswith("/*")]
     if len(wildcards) == len(entries):
         raise BadInput(
-            f"ask for ?format=raw or ?format=car, or send Accept: {RAW} or {CAR}",
+            "ask for ?format=raw, ?format=car or ?format=dag-json, or send "
+            f"Accept: {RAW}, {CAR} or {DAG_JSON}",
             field="format",
-            limit="raw car",
+            limit=" ".join(FORMATS),
         )
     for entry in entries:
-        found = next((key for key, media_type in FORMATS.items() if media_type == entry.media_type), None)
+        found = _BY_TYPE.get(entry.media_type)
         if found is None:
             continue
         parameters = {**entry.parameters, **asked} if found == "car" else {}
@@ -113,9 +126,22 @@ def _wanted(
         for key in _CAR_VALUES
         if parameters.get(key) and key not in asked  # what only Accept says
     }
-    others = {entry.media_type for entry in accepted(accept)} & _WELL_KNOWN - {FORMATS[found]}
-    is_due = not name or bool(told) or bool(others)
+    others = {entry.media_type for entry in accepted(accept)} & _WELL_KNOWN - {FORMATS.get(found)}
+    is_due = found != PAGE and (not name or bool(told) or bool(others))
     return Wanted(found, parameters.get("dups") == "y", {"format": found, **told}, is_due)
+
+
+def readable(query: Mapping[str, str], accept: str) -> Wanted | None:
+    """As ``negotiate``, where a form to read is asked for; None for any other request."""
+    name = query.get("format", "")
+    if name:
+        return Wanted(name, False, {}, False) if name in READABLE else None
+    kinds = [entry.media_type for entry in accepted(accept)]
+    first = next((kind for kind in kinds if kind in _BY_TYPE or kind == IPNS_RECORD), "")
+    found = _BY_TYPE.get(first, "")
+    if found != PAGE and found not in READABLE:
+        return None
+    return Wanted(found, False, {"format": found}, found != PAGE)
 
 
 def _car_query(query: Mapping[str, str]) -> dict[str, str]:
@@ -145,4 +171,4 @@ def _wrong_place() -> BadInput:
 
 
 def _not_acceptable(text: str) -> web.HTTPNotAcceptable:
-    return web.HTTPNotAcceptable(reason=f"{text}; ask for {RAW} or {CAR}")
+    return web.HTTPNotAcceptable(reason=f"{text}; ask for {RAW}, {CAR} or {DAG_JSON}")

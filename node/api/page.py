@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -33,17 +33,18 @@ def _template() -> Template:
     return Template((files("node.api") / "page.html").read_text("utf-8"))
 
 
-@cache
-def _headers() -> Mapping[str, str]:
-    style = re.search(r"<style>(.*)</style>", _template().template, re.DOTALL)
+def policy(page: str, more: str) -> str:
+    """Content-Security-Policy of a page without scripts that has one style."""
+    style = re.search(r"<style>(.*)</style>", page, re.DOTALL)
     assert style is not None
     digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
-    policy = (
-        f"default-src 'none'; style-src 'sha256-{digest}'; form-action 'self'; base-uri 'none'; "
-        "frame-ancestors 'none'"
-    )
+    return f"default-src 'none'; style-src 'sha256-{digest}'; {more}; base-uri 'none'; frame-ancestors 'none'"
+
+
+@cache
+def _headers() -> Mapping[str, str]:
     return {
-        "Content-Security-Policy": policy,
+        "Content-Security-Policy": policy(_template().template, "form-action 'self'"),
         "Referrer-Policy": "same-origin",  # with none a browser would hide the origin of the form, too
         "X-Frame-Options": "DENY",
         "Cache-Control": "private, no-store",
@@ -150,7 +151,7 @@ def _facts(reply: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Source", escape(_source(source))),
         ("Confidence", f"{reply['confidence']:.0%}"),
         ("Evidence", _evidence(reply)),
-        ("Citations", _citations(reply["citations"])),
+        ("Citations", citations(reply["citations"])),
         ("From the cache", cached),
         ("Stored", stored),
     ]
@@ -171,16 +172,25 @@ def _evidence(reply: Mapping[str, Any]) -> str:
     return ", ".join(f"{word} {share:.2f}" for word, share in sure if share is not None)
 
 
-def _citations(rows: list[Mapping[str, Any]]) -> str:
+def citations(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A list of those that are shown, or nothing."""
     shown = "".join(f"<li>{_citation(row)}</li>" for row in rows[:_CITATIONS_SHOWN])
     return f"<ul>{shown}</ul>" if shown else ""
 
 
+def link(url: str | None, name: str) -> str:
+    """``name`` as a link to a page elsewhere, where ``url`` is one."""
+    try:
+        is_page = urlsplit(url or "").scheme in ("http", "https")
+    except ValueError:
+        is_page = False
+    if not is_page:
+        return escape(name)
+    return f'<a href="{escape(url or "")}" rel="noreferrer noopener nofollow">{escape(name)}</a>'
+
+
 def _citation(row: Mapping[str, Any]) -> str:
-    name = escape(" ".join(part for part in (row["source"], row["locator"], row["time"]) if part))
-    url = row["url"] or ""
-    if urlsplit(url).scheme in ("http", "https"):
-        name = f'<a href="{escape(url)}" rel="noreferrer noopener nofollow">{name}</a>'
+    name = link(row["url"], " ".join(part for part in (row["source"], row["locator"], row["time"]) if part))
     snippet = f": {escape(row['snippet'])}" if row["snippet"] else ""
     return name + snippet
 

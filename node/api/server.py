@@ -443,6 +443,8 @@ def build(
         app[peers.PEERS] = peering
     app[gateway.BLOCKS] = router.blocks
     app[gateway.GATE] = gate
+    app[gateway.CLOCK] = router.names.clock
+    app[gateway.OURS] = service_id
     app[ipns.NAMES] = router.names
     app[routing.ROUTER] = router
     for method, path, handler in ROUTES:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from cbrrr import CID
 
+from node.core.ipld import dagcbor, dagjson
 from node.core.ipld.cid import DAG_CBOR, RAW, Cid
 from tests.faults.car_kit import read_car, write_car
 from tests.journeys.conftest import Start
@@ -14,6 +15,7 @@ from tests.unit.ipfs.gateway.dags import Shelf, names
 
 PUBLIC = {"sharing": {"publish": "all"}}
 CAR = "application/vnd.ipld.car"
+DAG_JSON = "application/vnd.ipld.dag-json"
 
 
 async def test_what_is_not_public_is_not_there_in_any_form(start: Start) -> None:
@@ -32,9 +34,33 @@ async def test_what_is_not_public_is_not_there_in_any_form(start: Start) -> None
                     status, body, headers = await node.raw(f"/ipfs/{asked}{query}")
                     assert (status, headers["Cache-Control"]) == (404, "no-store")
                     bodies.add(body.replace(str(asked).encode(), b"").split(b'"request_id"')[0])
+                for path in ("", "/answer"):
+                    for accept in ("text/html, */*;q=0.8", "application/json", DAG_JSON):
+                        asking = {"Accept": accept}
+                        status, body, headers = await node.raw(f"/ipfs/{asked}{path}", headers=asking)
+                        assert (status, headers["Cache-Control"]) == (404, "no-store")
+                        bodies.add(body.replace(str(asked).encode(), b"").split(b'"request_id"')[0])
                 only = {"Cache-Control": "only-if-cached"}
                 assert (await node.raw(f"/ipfs/{asked}?format=raw", headers=only))[0] == 412
         assert len(bodies) == 2  # with and without a path: what is private looks like what never was
+
+
+async def test_a_public_record_can_be_read_by_a_person_and_is_gone_when_withdrawn(start: Start) -> None:
+    async with start(**PUBLIC) as node:
+        cid = await node.store("Who sails <a> ship?", "A sailor & co.", scope="public")
+        _, block, _ = await node.raw(f"/ipfs/{cid}?format=raw")
+        status, data, headers = await node.raw(f"/ipfs/{cid}", headers={"Accept": DAG_JSON})
+        assert (status, headers["Content-Type"]) == (200, DAG_JSON)
+        value, links = dagjson.decode(data)
+        assert (dagcbor.encode(value), links) == (block, [])
+        status, page, headers = await node.raw(f"/ipfs/{cid}", headers={"Accept": "text/html, */*;q=0.8"})
+        assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+        for said in ("Who sails &lt;a&gt; ship", "A sailor &amp; co.", "(this node)", "it is good", "85%"):
+            assert said in page.decode(), said
+        tag = {"Accept": "text/html", "If-None-Match": headers["Etag"]}
+        assert (await node.raw(f"/ipfs/{cid}", headers=tag))[0] == 304
+        assert await node.delete(cid) == 200
+        assert (await node.raw(f"/ipfs/{cid}", headers=tag))[0] == 404
 
 
 async def test_an_imported_graph_is_served_by_its_paths(start: Start, tmp_path: Path) -> None:

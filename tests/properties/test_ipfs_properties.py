@@ -107,6 +107,39 @@ def mutate(data: bytes, changes: Changes) -> bytes:
     return data
 
 
+def is_sayable(value: Any) -> bool:
+    """Whether no map in it has the form that DAG-JSON keeps for links and bytes."""
+    if isinstance(value, list):
+        return all(map(is_sayable, value))
+    if not isinstance(value, dict):
+        return True
+    inner = value.get("/")
+    is_reserved = isinstance(inner, str) or (isinstance(inner, dict) and isinstance(inner.get("bytes"), str))
+    return not is_reserved and all(map(is_sayable, value.values()))
+
+
+@EXAMPLES
+@given(
+    st.recursive(
+        values | st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**64), 2**64 - 1),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.sampled_from(["/", "bytes", "a", "Z", "\U0001f600", "\uff5e"]), inner)
+        ),
+        max_leaves=12,
+    )
+)
+def test_what_is_written_as_dag_json_is_read_as_the_same_value(value: Any) -> None:
+    if not is_sayable(value):
+        with pytest.raises(Rejected, match="reserved"):
+            dagjson.encode(value)
+        return
+    data = dagjson.encode(value)
+    again = dagjson.decode(data)[0]
+    assert (again, dagjson.encode(again)) == (value, data)
+    assert repr(again) == repr(value) or isinstance(value, dict | list)  # 1.0 is no 1
+
+
 def oracle_of(cid: Cid) -> CID:
     """The oracle's CID of the same bytes."""
     return CID.decode(bytes(cid))

@@ -1,8 +1,9 @@
-"""DAG-JSON of others, read for its links and for paths into it. This node writes none.
+"""DAG-JSON: read for its links and for paths into it, and written to show what a block holds.
 
-Source: DAG-JSON specification of IPLD. Order of keys and white space are free, as it asks of decoders; the
-reserved namespace (``{"/": …}``), doubled keys and numbers outside the data model are refused. Pure and
-bounded: bytes, depth and items are checked before the text is parsed.
+Source: DAG-JSON specification of IPLD. Order of keys and white space are free in what is read, as it asks of
+decoders, and sorted by bytes and absent in what is written; the reserved namespace (``{"/": …}``), doubled
+keys and numbers outside the data model are refused. Pure and bounded: bytes, depth and items are checked
+before the text is parsed.
 """
 
 from __future__ import annotations
@@ -89,3 +90,37 @@ def decode(data: bytes) -> tuple[Any, list[Cid]]:
     except ValueError as exc:
         raise Rejected("a block is not DAG-JSON") from exc
     return value, links
+
+
+def encode(value: Any) -> bytes:
+    """What ``decode`` reads as ``value``, in the one form that the specification has for it.
+
+    Takes what ``decode`` and ``dagcbor.decode_foreign`` give. Raises ``Rejected`` for what DAG-JSON cannot
+    say: a map in the reserved namespace, a number that is none, nesting deeper than ``DEPTH_MAX``.
+    """
+    try:
+        # By code points, which is the order of their UTF-8.
+        text = json.dumps(
+            _plain(value, 0), allow_nan=False, ensure_ascii=False, separators=(",", ":"), sort_keys=True
+        )
+        return text.encode()
+    except ValueError as exc:
+        raise Rejected(f"not encodable as DAG-JSON: {exc}") from exc
+
+
+def _plain(value: Any, depth: int) -> Any:
+    """``depth``: of the lists and maps around it."""
+    if isinstance(value, Cid):
+        return {"/": str(value)}
+    if isinstance(value, bytes):
+        return {"/": {"bytes": base64.b64encode(value).decode().rstrip("=")}}
+    if not isinstance(value, dict | list):
+        return value
+    if depth == DEPTH_MAX:
+        raise Rejected(f"DAG-JSON: nested deeper than {DEPTH_MAX}")
+    if isinstance(value, list):
+        return [_plain(one, depth + 1) for one in value]
+    inner = value.get("/")
+    if isinstance(inner, str) or (isinstance(inner, dict) and isinstance(inner.get("bytes"), str)):
+        raise Rejected("DAG-JSON: a map has the form that is reserved for links and bytes")
+    return {key: _plain(one, depth + 1) for key, one in value.items()}

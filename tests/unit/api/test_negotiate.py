@@ -8,17 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from node.api.downloads import attachment
-from node.api.negotiate import CAR, RAW, Wanted, accepted, negotiate
+from node.api.negotiate import CAR, DAG_JSON, IPNS_RECORD, RAW, Wanted, accepted, negotiate, readable
 from node.core.errors import BadInput
 from tests.unit.pipeline.tables import cells, sections
 
 ROWS = sections(__file__, "negotiate.txt")
 
+TYPES = {"RAW": RAW, "CAR": CAR, "DAG_JSON": DAG_JSON, "RAW_UPPER": RAW.upper()}
+
 
 def read(row: str) -> list[str]:
     """The cells of a row, with the types that it names; of a header that is not there nothing."""
     query, accept, *rest = cells(row)
-    return [query, "" if accept == "none" else accept.format(RAW=RAW, CAR=CAR, RAW_UPPER=RAW.upper()), *rest]
+    return [query, "" if accept == "none" else accept.format(**TYPES), *rest]
 
 
 def query_of(text: str) -> dict[str, str]:
@@ -67,9 +69,31 @@ def test_an_address_that_needs_no_accept_header(row: str) -> None:
     assert due == (None if location == "-" else query_of(location))
 
 
+@pytest.mark.parametrize(
+    ("query", "accept", "name"),
+    [
+        ("none", "text/html, */*;q=0.8", "html"),
+        ("none", f"text/html;q=0.8, {IPNS_RECORD}", None),
+        ("none", f"{IPNS_RECORD};q=0.8, text/html", "html"),
+        ("none", "application/json", "json"),
+        ("none", f"{RAW}, text/html;q=0.9", None),
+        ("none", "*/*", None),
+        ("format=dag-json", IPNS_RECORD, "dag-json"),
+        ("format=ipns-record", "text/html", None),
+        ("format=raw", "text/html", None),
+    ],
+)
+def test_who_asks_for_a_form_to_read(query: str, accept: str, name: str | None) -> None:
+    wanted = readable(query_of(query), accept)
+    assert (None if wanted is None else wanted.name) == name
+
+
 def test_content_types() -> None:
     assert Wanted("raw", True, {}, False).content_type == RAW
     assert Wanted("car", True, {}, False).content_type == f"{CAR}; version=1; order=dfs; dups=y"
+    assert Wanted("json", False, {}, False).content_type == "application/json"
+    assert Wanted("dag-json", False, {}, False).content_type == DAG_JSON
+    assert Wanted("html", False, {}, False).content_type == "text/html; charset=utf-8"
     assert Wanted("car", False, {}, False).content_type == f"{CAR}; version=1; order=dfs; dups=n"
 
 
@@ -90,3 +114,4 @@ def test_any_accept_header_is_read(header: str) -> None:
 )  # fmt: skip
 def test_file_names(name: str, header: str) -> None:
     assert attachment(name) == header
+    assert attachment(name, "inline") == header.replace("attachment", "inline", 1)

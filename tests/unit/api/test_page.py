@@ -60,7 +60,8 @@ def test_whatever_comes_from_outside_is_text() -> None:
     citation = {"source": EVIL, "locator": EVIL, "snippet": EVIL, "url": "javascript:alert(1)", "time": EVIL}
     hit = {"kind": EVIL, "age_s": 7, "reason": EVIL}
     step = {"stage": EVIL, "outcome": EVIL, "reason": EVIL}
-    citations = [citation, {**citation, "url": 'https://example.org/"><script>'}]
+    urls = ('https://example.org/"><script>', "http://[::1", "//[")
+    citations = [citation, *({**citation, "url": url} for url in urls)]
     source = {"kind": "llm", "id": EVIL}
     evil = reply(answer=EVIL, source=source, citations=citations, cid=EVIL, hit=hit, trace=[step])
     read = Tags(shown(question=EVIL, text=EVIL, session=EVIL, reply=evil))

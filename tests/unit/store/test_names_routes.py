@@ -12,9 +12,10 @@ import orjson
 import pytest
 from aiohttp import web
 
-from node.api.negotiate import IPNS_RECORD
+from node.api.negotiate import DAG_JSON, IPNS_RECORD
 from node.api.routing import Router, protocols_of
 from node.core.errors import NotFound
+from node.core.ipld import dagcbor
 from node.core.ipld.cid import RAW, Cid, base36, base58
 from node.core.ipld.ipns import IpnsName
 from node.store.ipns_records import Names
@@ -26,15 +27,19 @@ US = Owner(77)
 ADDRESSES = ("/ip4/127.0.0.1/tcp/8642/http", "/dns4/example.org/tcp/443/https", "/ip6/::1/udp/9/quic-v1")
 BLOCK = b"a public block"
 CID = Cid.of(BLOCK, RAW)
+MAP_BLOCK = dagcbor.encode({"list": [1, "x"]})
+MAP = Cid.of(MAP_BLOCK)
 OWN_RECORD = {"Schema": "peer", "ID": US.name.peer_id, "Addrs": list(ADDRESSES)}
 OWN_RECORD["Protocols"] = ["transport-ipfs-gateway-http"]
 LINES = {"Accept": "application/x-ndjson"}
 
 
 class OneBlock:
-    """What anybody may have."""
+    """What anybody may have, and a map to read."""
 
     async def get(self, cid: Cid) -> bytes:
+        if cid.multihash == MAP.multihash:
+            return MAP_BLOCK
         if cid.multihash != CID.multihash:
             raise NotFound("not here")
         return BLOCK
@@ -161,9 +166,11 @@ async def test_a_record_is_cached_no_longer_than_it_is_valid(site: Site) -> None
     [
         ("", None, 400),
         ("", "*/*", 400),
-        ("", "text/html", 406),
-        ("", f"{IPNS_RECORD};q=0, text/html", 406),
-        ("", f"text/html, {IPNS_RECORD};q=0.1", 200),
+        ("", "text/plain", 406),
+        ("", f"{IPNS_RECORD};q=0, text/plain", 406),
+        ("", f"text/plain, {IPNS_RECORD};q=0.1", 200),
+        ("", f"{IPNS_RECORD}, text/html;q=0.9", 200),
+        ("", "text/html", 404),  # what it points to is not here
         ("?format=raw", IPNS_RECORD, 406),
         ("?format=ipns-record&filename=x", None, 200),
         ("/?format=ipns-record", None, 200),
@@ -176,6 +183,33 @@ async def test_only_the_record_is_served(site: Site, tail: str, accept: str | No
     await kept(site, owner)
     headers = accepting(accept)
     assert (await site.get(f"/ipns/{owner.name.text}{tail}", headers=headers))[0] == status
+
+
+async def test_what_a_name_points_to_can_be_read(site: Site) -> None:
+    """Also through names, with the path behind each; kept as long as the shortest of their records says."""
+    owner, other = Owner(), Owner(2)
+    await kept(site, owner, value=f"/ipns/{other.name.text}/list", ttl_s=40)
+    await kept(site, other, value=f"/ipfs/{MAP}", ttl_s=30)
+    path = f"/ipns/{owner.name.text}"
+    status, data, headers = await site.get(f"{path}/1?format=dag-json")
+    assert (status, data, headers["Cache-Control"]) == (200, b'"x"', "public, max-age=30, must-revalidate")
+    assert (headers["X-Ipfs-Path"], headers["X-Ipfs-Roots"]) == (f"{path}/1", str(MAP))
+    assert headers["Content-Type"] == DAG_JSON
+    for accept, said in (("application/json", b'[1,"x"]'), ("text/html, */*;q=0.8", b"&quot;x&quot;")):
+        status, data, headers = await site.get(path, headers={"Accept": accept})
+        assert (status, headers["Vary"], said in data) == (200, "Accept", True)
+    site.clock.advance(48 * 3_600)
+    assert (await site.get(f"{path}/1?format=dag-json"))[0] == 404
+
+
+@pytest.mark.parametrize(
+    "value", ["", "/", "/ipfs/", "/ipfs/nonsense", "/dns/example.org", "/ipns/nonsense", "/ipns/{itself}"]
+)
+async def test_a_name_that_leads_nowhere_has_nothing_to_read(site: Site, value: str) -> None:
+    owner = Owner()
+    await kept(site, owner, value=value.format(itself=owner.name.text) or f"/ipfs/{Cid.of(b'absent')}")
+    status, data, _ = await site.get(f"/ipns/{owner.name.text}?format=dag-json")
+    assert status == 404, data
 
 
 @pytest.mark.parametrize(

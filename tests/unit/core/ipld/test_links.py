@@ -7,7 +7,7 @@ import json
 import pytest
 
 from node.core.errors import Rejected
-from node.core.ipld import dagjson
+from node.core.ipld import dagcbor, dagjson
 from node.core.ipld.cid import CBOR, DAG_CBOR, DAG_JSON, DAG_PB, JSON, LIBP2P_KEY, RAW, Cid
 from node.core.ipld.limits import BLOCK_BYTES_MAX, ITEMS_MAX, LINKS_MAX
 from node.core.ipld.links import Step, links, step
@@ -150,3 +150,48 @@ def test_depth_has_one_limit() -> None:
 def test_brackets_in_strings_do_not_count() -> None:
     text = '["' + "[{" * 1_000 + '\\"[", "]}"]'
     assert dagjson.decode(text.encode())[0] == json.loads(text)
+
+
+# --- DAG-JSON as it is written ----------------------------------------------------------------------
+
+
+def test_what_others_wrote_is_written_the_same() -> None:
+    """Their canonical bytes, from a value that came as DAG-CBOR and from one that came as DAG-JSON."""
+    assert dagjson.encode(dagcbor.decode_foreign(AS_CBOR)[0]) == AS_JSON
+    assert dagjson.encode(dagjson.decode(AS_JSON)[0]) == AS_JSON
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"b": 1, "aa": 2, "a": {}}, '{"a":{},"aa":2,"b":1}'),
+        ({"\U0001f600": 1, "\uff5e": 2}, '{"\uff5e":2,"\U0001f600":1}'),  # by bytes, not by UTF-16
+        ([-(2**64), 2**64 - 1, 1.0, -0.0, True, None, "\u2028é\n"], None),
+        (b"", '{"/":{"bytes":""}}'),
+        ({"/": 1}, '{"/":1}'),
+        ({"/": {"bytes": 1}}, '{"/":{"bytes":1}}'),
+    ],
+)
+def test_one_form_of_each_value(value: object, text: str | None) -> None:
+    data = dagjson.encode(value)
+    if text is not None:
+        assert data == text.encode()
+    assert dagjson.encode(dagjson.decode(data)[0]) == data
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"/": "x"}, {"/": "x", "a": 1}, [{"/": {"bytes": "AA"}}], float("nan"), [float("inf")], "\ud800"],
+)
+def test_what_dag_json_cannot_say_is_refused(value: object) -> None:
+    with pytest.raises(Rejected):
+        dagjson.encode(value)
+
+
+def test_the_depth_of_what_is_written_is_bounded() -> None:
+    value: list[object] = []
+    for _ in range(DEEP - 1):
+        value = [value]
+    assert dagjson.decode(dagjson.encode(value))[0] == value
+    with pytest.raises(Rejected, match="deeper"):
+        dagjson.encode([value])

@@ -265,7 +265,7 @@ async def test_only_if_cached(world: World) -> None:
 @pytest.mark.parametrize(
     ("query", "accept", "status"),
     [
-        *(("", "", 400), ("", "*/*", 400), ("", "text/html", 406), ("", f"{CAR_TYPE};order=bfs", 406)),
+        *(("", "", 400), ("", "*/*", 400), ("", "text/htm", 406), ("", f"{CAR_TYPE};order=bfs", 406)),
         *(("", "application/vnd.ipfs.ipns-record", 400), ("/x", RAW_TYPE, 400), ("/x?format=car", "", 404)),
         *(("?format=tar", "", 406), ("?format=ipns-record", "", 400), ("/x?format=raw", "", 400)),
         *((f"?format=car&dag-scope={scope}", "", 400) for scope in ("most", "ALL")),
@@ -310,6 +310,75 @@ async def test_pages_of_other_origins_may_read(world: World) -> None:
         assert headers["Access-Control-Allow-Methods"] == "GET, HEAD, OPTIONS"
     assert await world.status("/chat", "OPTIONS", **origin) == 400
     assert await world.status("/chat", "POST", **origin) == 400
+
+
+# --- forms to read --------------------------------------------------------------------------------
+
+
+async def test_each_form_has_its_headers_and_its_tag(world: World) -> None:
+    cid = world.shelf.cbor({"a": [1, b"x"]})
+    asked = {
+        RAW_TYPE: ("bin", "attachment"),
+        "application/vnd.ipld.dag-json": ("json", "inline"),
+        "application/json": ("json", "inline"),
+        "text/html": ("", ""),
+    }
+    tags, bodies = set(), set()
+    for kind, (extension, disposition) in asked.items():
+        for path in (f"/ipfs/{cid}", f"/ipfs/{cid}?filename=x.y"):
+            status, body, headers = await world.ask(path, Accept=kind)
+            assert (status, headers["Content-Type"].split(";")[0]) == (200, kind)
+            assert headers["Vary"] == "Accept"
+            assert headers["X-Content-Type-Options"] == "nosniff"
+            assert headers["Access-Control-Allow-Origin"] == "*"
+            assert headers["X-Ipfs-Roots"] == str(cid)
+            name = "x.y" if "?" in path else f"{cid}.{extension}"
+            told = f'{disposition}; filename="{name}"' if disposition else None
+            assert headers.get("Content-Disposition") == told
+            assert ("Content-Location" in headers) == (kind != "text/html")
+        tags.add(headers["Etag"])
+        bodies.add(body)
+        keeps = "public, no-cache" if kind == "text/html" else "public, max-age=3600, must-revalidate"
+        assert headers["Cache-Control"] == keeps
+        known = {"Accept": kind, "If_None_Match": headers["Etag"]}
+        status, body, headers = await world.ask(f"/ipfs/{cid}", **known)
+        assert (status, body, headers["Vary"]) == (304, b"", "Accept")
+        status, body, headers = await world.ask(f"/ipfs/{cid}", "HEAD", Accept=kind)
+        assert (status, body, headers["Content-Length"] > "0") == (200, b"", True)
+    assert len(tags) == 4
+    assert len(bodies) == 3  # DAG-JSON has two names
+    assert b'{"a":[1,{"/":{"bytes":"eA"}}]}' in bodies
+
+
+async def test_paths_lead_to_values_and_over_links(world: World) -> None:
+    below = world.shelf.cbor({"x": "y"})
+    root = world.shelf.cbor({"to": link(below), "n": 7})
+    assert (await world.ask(f"/ipfs/{root}/n?format=dag-json"))[:2] == (200, b"7")
+    status, body, headers = await world.ask(f"/ipfs/{root}/to/x?format=json")
+    assert (status, body, headers["X-Ipfs-Roots"]) == (200, b'"y"', f"{root},{below}")
+    for path, accept in (("/absent", "application/json"), ("/to/absent", "text/html")):
+        assert await world.status(f"/ipfs/{root}{path}", Accept=accept) == 404
+
+
+async def test_what_has_no_form_to_read_is_not_acceptable(world: World) -> None:
+    for cid in (world.shelf.put(HELLO), world.shelf.put(b"\xff", 0x71), identity(b"\xa0", 0x71)):
+        status, body, headers = await world.ask(f"/ipfs/{cid}?format=dag-json")
+        assert (status, headers["Content-Type"]) == (406, "application/problem+json"), body
+        assert b"format=raw" in body
+    assert await world.status(f"/ipfs/{identity(HELLO)}", Accept="text/html") == 406
+    assert await world.status(f"/ipfs/{Cid.of(b'?')}", Accept="text/html") == 404
+    assert (
+        await world.status(f"/ipfs/{Cid.of(b'?')}", Accept="text/html", Cache_Control="only-if-cached") == 412
+    )
+
+
+async def test_a_form_to_read_takes_a_place_like_any_response(world: World) -> None:
+    cid = world.shelf.cbor({"x": "y"})
+    gate = world.app[gateway.GATE]
+    async with gate.busy, gate.busy:
+        status, _, headers = await world.ask(f"/ipfs/{cid}", Accept="text/html")
+        assert (status, headers["Retry-After"]) == (429, "1")
+    assert await world.status(f"/ipfs/{cid}", Accept="text/html") == 200
 
 
 # --- CARs -----------------------------------------------------------------------------------------
