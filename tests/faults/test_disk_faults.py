@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import re
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,16 +28,19 @@ from tests.faults.io_kit import (
     needs_compiler,
 )
 from tests.faults.io_world import (
+    KNOWN,
     PATIENCE_S,
     Work,
+    answer,
     backup_problems,
     command_once,
     known_missing,
     log_problems,
     make_world,
+    question,
     settings_of,
 )
-from tests.faults.node_kit import Child, Client, child, eventually, start
+from tests.faults.node_kit import Child, Client, child, eventually, reasons, start
 
 pytestmark = [needs_compiler, pytest.mark.timeout(600)]
 CHILD = ("-m", "tests.faults.io_child")
@@ -151,6 +155,33 @@ async def test_a_store_that_cannot_be_read_is_told_and_read_again(under: Under) 
     await under.told("ipfs:blocks", "pass")
     await under.work.round(under.node)
     await under.all_is_there()
+
+
+async def test_a_look_up_that_cannot_read_the_store_says_so(under: Under) -> None:
+    """It is no miss: somebody may have stored the answer."""
+    await under.work.round(under.node)
+    under.arm(BLOCKS, READ | OPEN, errno.EIO)
+    unread = 0
+    for number in range(2, KNOWN):
+        found = await under.node.search(question(number))
+        if found["hit"] is None:
+            assert "could not" in found["reason"], found["reason"]
+            reply = await under.node.ask(question(number))
+            assert reply["hit"] is None
+            outcome, reason = reasons(reply)["recall"]
+            assert outcome == "failed"
+            assert "could not" in reason
+            unread += 1
+    assert unread, "some were in nobody's memory"
+    counted = await under.node.raw("/metrics")
+    assert re.search(rb'neuroswarm_lookups_total\{.*result="failed"\} [1-9]', counted[1])
+    assert "does not give back" in await under.told("ipfs:blocks", "fail")
+    under.disk.heal()
+    await under.told("ipfs:blocks", "pass")
+    for number in range(2, KNOWN):
+        assert (await under.node.search(question(number)))["answer"] == answer(number)
+    found = await under.node.search("Who painted the ninth gate?")
+    assert (found["hit"], found["reason"]) == (None, "nothing stored is near")
 
 
 async def test_keys_of_private_answers_that_cannot_be_written_are_told(under: Under) -> None:
