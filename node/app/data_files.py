@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from node.core.clock import Clock
 from node.core.errors import Damaged
+from node.core.files import translated
 from node.peers.store.schema import SCHEMA as PEERS
 from node.store.backup.snapshot import format_of
 from node.store.hit_labels import SCHEMA as LABELS
@@ -101,10 +102,15 @@ def kept_wals(folder: Path) -> list[Path]:
 
 
 def drop_kept_wal(kept: Sequence[Path]) -> None:
-    """Of the store of records: nothing is missing there. Blocking."""
-    for path in kept:
-        if path.name.endswith(f"-{BLOCKS}-wal"):
+    """Of the store of records: nothing is missing there. Blocking. Raises ``Unavailable``."""
+    for path in set(kept) - set(of_others(kept)):
+        with translated(f"{path} cannot be deleted"):
             path.unlink(missing_ok=True)
+
+
+def of_others(kept: Sequence[Path]) -> list[Path]:
+    """Those that are not of the store of records."""
+    return [path for path in kept if not path.name.endswith(f"-{BLOCKS}-wal")]
 
 
 async def renewed(path: Path, clock: Clock, begin: Callable[[], Awaitable[T]]) -> tuple[T, bool]:

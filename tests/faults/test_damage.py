@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import sqlite3
@@ -338,3 +339,26 @@ async def test_what_expired_or_was_erased_meanwhile_is_not_lost(tmp_path: Path) 
         assert loss is not None
         assert lost in loss.cids
         assert not {expired, erased} & set(loss.cids)
+
+
+async def test_another_store_s_damaged_wal_is_kept_and_told(tmp_path: Path) -> None:
+    made, name = tmp_path / "made", "data/labels.sqlite-wal"
+    async with start(made) as node:
+        await node.store(QUESTIONS[0], answer(0))
+        for _ in range(3):  # a hit by its words is kept each time
+            before = (made / name).stat().st_size if (made / name).exists() else 0
+            assert (await node.ask("Name colour of boat number 0"))["hit"]["kind"] == "slot"
+            await eventually(lambda: asyncio.sleep(0, (made / name).stat().st_size > before))
+        folder = killed(made, tmp_path / "killed")
+    wal = folder / name
+    data = bytearray(wal.read_bytes())
+    data[32 + 24 + 10] ^= 1  # the first page of the first frame
+    wal.write_bytes(data)
+    async with start(folder) as node:
+        check = await node.check("stores")
+        assert check["status"] == "warn"
+        assert "labels.sqlite-wal" in check["output"]
+    [kept] = (folder / "data" / "damaged").iterdir()
+    assert kept.read_bytes() == data
+    async with start(folder) as node:
+        assert (await node.check("stores"))["status"] == "pass"

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from node.cli.desk import _OverSocket
+from node.core.errors import NodeError
 from tests.faults.io_kit import (
     CREATE,
     DROP,
@@ -123,12 +125,22 @@ async def test_a_quota_that_is_reached_is_told_until_there_is_room(under: Under)
     await under.all_is_there()
 
 
-@pytest.mark.parametrize("name", ["state", "names", "log_blocks"])
+@pytest.mark.parametrize("name", ["state", "names", "log_blocks", "labels", "peers", "refuted"])
 async def test_every_other_store_that_is_refused_is_named(under: Under, name: str) -> None:
     under.arm(f"data/{name}.sqlite*", FULL, errno.ENOSPC, how=HALF)
     for _ in range(3):
         await under.work.round(under.node)
     await under.node.send("DELETE", "/v1/cache/entries/" + await under.node.store("Who?", "Nobody."))
+    if name == "labels":  # what was found by its words is kept for the verdict that may come
+        assert (await under.node.ask("Name colour of boat number 3"))["hit"]["kind"] == "slot"
+    elif name == "peers":
+        with pytest.raises(NodeError, match=r"peers\.sqlite cannot be used now"):
+            await asyncio.to_thread(
+                _OverSocket(under.folder / "data"), "peers_add", {"address": "http://127.0.0.1:9"}
+            )
+    elif name == "refuted":
+        cid = await under.node.store("Which boat has sunk?", "Boat number 99.")
+        await under.node.post("/feedback", {"verdict": "invalid", "cid": cid})
     await under.node.post("/feedback", {"verdict": "valid", "request_id": (await asked(under))["request_id"]})
     await under.node.post("/peers/sync", {})
     assert under.disk.hits
