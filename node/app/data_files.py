@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from node.core.clock import Clock
 from node.core.errors import Damaged
+from node.core.files import translated
 from node.peers.store.schema import SCHEMA as PEERS
 from node.store.backup.snapshot import format_of
 from node.store.hit_labels import SCHEMA as LABELS
 from node.store.imported_blocks import SCHEMA as FOREIGN
 from node.store.ipns_records import SCHEMA as NAMES
 from node.store.record_schema import FORMAT as BLOCKS_FORMAT
+from node.store.record_schema import PAGE_BYTES
 from node.store.refuted_answers import SCHEMA as REFUTED
 from node.store.salvage import files
 from node.store.schema import Schema
@@ -77,6 +79,38 @@ def put_derived_aside(path: Path, stamp: str) -> Path:
     for state in _STATES_OF.get(path.name, ()):
         (path.parent / state).unlink(missing_ok=True)
     return files.put_aside(path, stamp)
+
+
+def keep_torn_wals(folder: Path, stamp: str) -> list[Path]:
+    """Copies of the WALs that a kill has left and that were damaged since, to be made before SQLite opens
+    them: it drops what lies behind the damage without a word. Of the store of records each is kept, for the
+    decision log says what it lacks then; of others those with a whole commit behind the damage, for damage
+    at the very end is what a power cut leaves. Blocking. Raises ``Unavailable``."""
+    kept: list[Path] = []
+    page_bytes = {BLOCKS: PAGE_BYTES} | {name: schema.page_bytes for name, (schema, _) in FILES.items()}
+    for name, usual in page_bytes.items():
+        torn = files.torn_wal(folder / name, usual)
+        if torn is not None and (torn.has_commit or name == BLOCKS):
+            kept.append(files.keep_wal(folder / name, stamp))
+            log.warning("event=wal_damaged file=%s kept=%s", files.wal_of(folder / name), kept[-1])
+    return kept
+
+
+def kept_wals(folder: Path) -> list[Path]:
+    """Those of the store of records, the newest ones last. Blocking."""
+    return sorted((folder / files.DAMAGED).glob(f"*-{BLOCKS}-wal"))
+
+
+def drop_kept_wal(kept: Sequence[Path]) -> None:
+    """Of the store of records: nothing is missing there. Blocking. Raises ``Unavailable``."""
+    for path in set(kept) - set(of_others(kept)):
+        with translated(f"{path} cannot be deleted"):
+            path.unlink(missing_ok=True)
+
+
+def of_others(kept: Sequence[Path]) -> list[Path]:
+    """Those that are not of the store of records."""
+    return [path for path in kept if not path.name.endswith(f"-{BLOCKS}-wal")]
 
 
 async def renewed(path: Path, clock: Clock, begin: Callable[[], Awaitable[T]]) -> tuple[T, bool]:

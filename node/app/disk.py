@@ -165,19 +165,24 @@ def unwritable(folders: Sequence[Path]) -> str:
     return ""
 
 
-def stores_check(files: Sequence[SqliteFile]) -> Check:
-    """Which of the SQLite files beside the store of records the disk refuses to write or read now."""
-    said = [
+def stores_check(files: Sequence[SqliteFile], torn: Sequence[Path] = ()) -> Check:
+    """Which of the SQLite files beside the store of records the disk refuses to write or read now. ``torn``:
+    the copies of their WALs that were found damaged at the start."""
+    refused = [
         f"{file.path.name} cannot be {done} ({why})"
         for file in files
         for done, why in (("written", file.trouble.write), ("read", file.trouble.read))
         if why
     ]
+    said = [*refused, *(["it is tried again every few seconds"] if refused else [])]
+    said += [
+        f"its WAL was damaged at the start, so that the last changes may be lost ({one})" for one in torn
+    ]
     turned_away = sum(file.trouble.turned_away for file in files)
     away = f"writes turned away since the start: {turned_away}" if turned_away else ""
     if not said:
         return Check(STORES_CHECK, "pass", away)
-    return Check(STORES_CHECK, "warn", "; ".join([*said, "it is tried again every few seconds", away]))
+    return Check(STORES_CHECK, "warn", "; ".join([*said, *([away] if away else [])]))
 
 
 def sizes(data_dir: Path) -> dict[str, int]:

@@ -1,12 +1,12 @@
 """``neuroswarm doctor --fix``: brings a damaged data directory into order, and says what is lost by CID.
 
 In this order, each step on its own and repeatable:
-1. Files: of a damaged one a copy is kept under ``damaged/``; what can be made anew is moved away, of the
-   others every whole row goes into a new file (``node.store.salvage``).
+1. Files: of a damaged one, and of a damaged WAL, a copy is kept under ``damaged/``; what can be made anew is
+   moved away, of the others every whole row goes into a new file (``node.store.salvage``).
 2. Blocks that are damaged in a sound file are let go, so that a good copy may take their place.
-3. What is missing is asked for: in the files that the operator names, at the daemon and the peers, then in
-   the exports, whose entries come back as texts under new CIDs. What was withdrawn here, what a tombstone is
-   about in the store or in the decision log, never comes back.
+3. What is missing is asked for: in WALs that were kept, in the files that the operator names, at the daemon
+   and the peers, then in the exports, whose entries come back as texts under new CIDs. What was withdrawn
+   here, what a tombstone is about in the store or in the decision log, never comes back.
 4. What is still missing is noted (``loss.json``), until ``neuroswarm doctor --accept-loss``.
 
 Cut off at any moment and run again, it ends as if it had run once: what is lost is noted before the damaged
@@ -20,9 +20,20 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from node.app.data_files import DERIVED, FILES, STATE_FILE, mend, put_derived_aside, stamp_of
+from node.app.data_files import (
+    BLOCKS,
+    DERIVED,
+    FILES,
+    STATE_FILE,
+    keep_torn_wals,
+    kept_wals,
+    mend,
+    put_derived_aside,
+    stamp_of,
+)
 from node.app.engines import mirror_of
 from node.app.found_files import FileBlocks
 from node.app.guard import exported_cids, guard_of
@@ -51,8 +62,8 @@ from node.store.record_schema import schema as block_schema
 from node.store.salvage import files
 from node.store.salvage.blocks import Rebuilding, Rebuilt
 from node.store.salvage.tables import Salvage, Take, tables_of
+from node.store.salvage.wal_blocks import WalBlocks
 
-BLOCKS = "blocks.sqlite"
 _WITH_FILE = "records were lost with a damaged file"
 
 
@@ -94,6 +105,8 @@ async def fix(settings: Settings, sources: Sequence[Path] = ()) -> Fixed:
 def _files(folder: Path, clock: Clock, fixed: Fixed) -> dict[Cid, None]:
     """Step 1, blocking; which live records are lost with their blocks."""
     stamp = stamp_of(clock)
+    for kept in keep_torn_wals(folder, stamp):  # looking at a file is enough for SQLite to drop it
+        fixed.say(kept.name, "kept", "a damaged write-ahead log, whose last changes may be lost")
     lost: dict[Cid, None] = {}
     for name in (BLOCKS, *FILES, *DERIVED):
         path = folder / name
@@ -161,8 +174,9 @@ async def _missing(ground: Ground, fixed: Fixed) -> list[Cid]:
     if damaged:
         fixed.say("blocks", "let go", f"{len(damaged)} blocks were damaged")
     named = await exported_cids(ground.data_dir)
-    if await guard.falls_short():
-        await guard.note_loss(named)
+    is_short = await guard.falls_short()
+    await guard.look(partial(exported_cids, ground.data_dir))
+    if is_short:
         (ground.data_dir / loss.HEAD).unlink(missing_ok=True)  # the head is made anew
     noted = await asyncio.to_thread(loss.read_loss, ground.data_dir)
     before = [Cid.parse(cid) for cid in (noted.cids if noted else ())]
@@ -188,7 +202,8 @@ async def _bring_back(ground: Ground, lost: list[Cid], sources: Sequence[Path], 
     wanted = {cid: None for cid in lost if cid not in gone}
     asked = wanted.keys()
     if wanted:
-        for name, blocks in _places(ground, given, await _outside(ground)):
+        wals = await asyncio.to_thread(_of_wals, ground)
+        for name, blocks in _places(given, wals, await _outside(ground), ground.clock):
             back = await _from_blocks(ground, list(wanted), blocks)
             if back:
                 fixed.say(name, "brought back", f"{len(back)} records, as they were")
@@ -216,10 +231,16 @@ async def _is_here(ground: Ground, cid: Cid) -> bool:
         return False
 
 
-def _places(ground: Ground, given: FileBlocks, outside: Gets | None) -> list[tuple[str, Gets]]:
+def _of_wals(ground: Ground) -> WalBlocks:
+    keys = ground.store.duty.keys
+    return WalBlocks.open(kept_wals(ground.data_dir), block_schema(keys, keyword_key), keys)
+
+
+def _places(given: FileBlocks, wals: WalBlocks, outside: Gets | None, clock: Clock) -> list[tuple[str, Gets]]:
     """Who is asked for blocks, in order. A backup joins here: whatever gives a block by its CID."""
-    asked: list[tuple[str, Gets]] = [("the files given", given)] if given.count else []
-    return asked if outside is None else [*asked, ("daemon and peers", Fetcher(outside, ground.clock))]
+    asked: list[tuple[str, Gets]] = [("the damaged write-ahead log", wals)] if len(wals) else []
+    asked += [("the files given", given)] if given.count else []
+    return asked if outside is None else [*asked, ("daemon and peers", Fetcher(outside, clock))]
 
 
 async def _outside(ground: Ground) -> Gets | None:

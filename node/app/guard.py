@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from pathlib import Path
 
+from node.app.data_files import drop_kept_wal
 from node.app.storage import EXPORT, Ground
 from node.app.transfer import kept_export
+from node.audit.decisions.log import DecisionLog
 from node.core.errors import NodeError
 from node.core.ipld.cid import Cid
 from node.store.guard import StoreGuard
@@ -22,9 +25,9 @@ async def open_guard(ground: Ground) -> StoreGuard:
     """Look at the store before anything is stored, begin to read it beside the road, and note at the end how
     far it came. Raises ``Unavailable``."""
     guard, scan = guard_of(ground)
-    if await guard.falls_short():
-        await guard.note_loss(await exported_cids(ground.data_dir))
-    await guard.mark()
+    loss = await guard.look(partial(exported_cids, ground.data_dir))
+    if loss is None:
+        await asyncio.to_thread(drop_kept_wal, ground.torn)
     ground.store.file.on_damage = scan.soon
 
     async def last_mark() -> None:
@@ -42,7 +45,8 @@ async def open_guard(ground: Ground) -> StoreGuard:
 def guard_of(ground: Ground) -> tuple[StoreGuard, StoreScan]:
     """One that nothing was begun of."""
     scan = StoreScan(ground.store.file.path, ground.store.duty.keys, ground.clock)
-    return StoreGuard(ground.store, ground.data_dir, scan, ground.clock), scan
+    log = ground.decisions if isinstance(ground.decisions, DecisionLog) else None
+    return StoreGuard(ground.store, ground.data_dir, scan, ground.clock, log), scan
 
 
 async def exported_cids(folder: Path) -> list[Cid]:

@@ -26,6 +26,7 @@ from node.api.peers import Peering
 from node.app import door
 from node.app.backup import TICK_S
 from node.app.clock import Watch
+from node.app.data_files import of_others
 from node.app.descriptors import fitted
 from node.app.disk import stores_check, watch_disk
 from node.app.engines import daemon_probe, mirror_of, not_configured, stop_mirror, warm
@@ -173,7 +174,7 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
         backups.probe,
         *peers.probes,
         *logs.probes,
-        fact(partial(stores_check, files)),
+        fact(partial(stores_check, files, of_others(ground.torn))),
         fact(scheduler.health),
         *await watch_disk(ground, memory.kept.rememberer, logs.keeper, scheduler),
         *not_configured(walk.generators),

@@ -17,7 +17,7 @@ import aiohttp
 from adapters import registry
 from node import __version__
 from node.app.clock import Ask, ask_all, dates, open_clock, sources
-from node.app.data_files import STATE_FILE, renewed
+from node.app.data_files import STATE_FILE, keep_torn_wals, renewed, stamp_of
 from node.app.restored import held
 from node.audit.decisions import epochs
 from node.audit.decisions.log import DecisionLog
@@ -80,6 +80,8 @@ class Ground:
     time_sources: Sequence[Ask]
     is_state_renewed: bool = False
     """The state file was damaged, and has only those rows that were whole."""
+    torn: tuple[Path, ...] = ()
+    """Copies of WALs that were damaged, so that the last changes of their files may be lost."""
 
     @property
     def zone(self) -> ZoneInfo:
@@ -118,6 +120,7 @@ async def open_ground(
     clock.look()
     identity = await asyncio.to_thread(Identity.load_or_create, data_dir / "keys", clock.now())
     stack.enter_context(identity_held(identity.root))
+    torn = await asyncio.to_thread(keep_torn_wals, data_dir, stamp_of(clock))
     store = await SqliteStore.open(
         data_dir / "blocks.sqlite", own_issuer=identity.root, keyword_key=keyword_key
     )
@@ -140,7 +143,7 @@ async def open_ground(
     ground = Ground(
         settings, clock, stack, data_dir, identity, store, decisions, adapters, http, state, metrics, asks
     )
-    return replace(ground, is_state_renewed=is_renewed)
+    return replace(ground, is_state_renewed=is_renewed, torn=tuple(torn))
 
 
 async def policy_of(settings: Settings) -> WitnessPolicy | None:

@@ -40,6 +40,9 @@ Reference = Callable[[Sequence[str]], Awaitable[Sequence[Vector | None] | None]]
 """Vectors of texts by the embedder that the gate was calibrated on; None where it is not to be had."""
 KNOWN_MAX = 64
 """Look-ups by the very words that wait for the recall behind them."""
+UNREAD = "store_failed"
+"""The code of a look-up that found nothing, and could not read all that is stored."""
+UNREAD_SAID = "what is stored could not all be read"
 UFloor = Callable[[str, float], float]
 """What labels say of a record's hits: ``quality.tighten``."""
 
@@ -76,6 +79,11 @@ class Recall:
     seen: tuple[Seen, ...] = ()
     expired: StoredRecord | None = None
     """The newest exact or slot match that is past its time: what may be served marked stale."""
+
+    @property
+    def outcome(self) -> str:
+        """hit, miss, or failed: nothing was found, and not all that is stored could be read."""
+        return "hit" if self.found is not None else "failed" if self.code == UNREAD else "miss"
 
 
 @dataclass(slots=True)
@@ -204,7 +212,7 @@ class Recaller:
         reached. ``clients_too``: a search of stored entries whatever their class (``/v1/cache/search``).
         ``least``: the confidence from which on one is served, None: that of the settings."""
         scopes, context = query.caller.visible_scopes, query.context
-        changes = self._changes()
+        changes, unread = self._changes(), self.unread
         deterministic = route.kind is Kind.DETERMINISTIC
         policy = Policy(
             floor=route.floor if route.floor is not None else 1.0,
@@ -250,15 +258,24 @@ class Recaller:
                     choice = await self._behind_a_crowd(met, met.embedded, choice, chosen)
         words_of_peers = {cid for cid, stored in met.by_cid.items() if is_a_peer_s_word(stored)}
         choice = own_first(query.text, choice, words_of_peers, deterministic=deterministic)
-        return await self._finish(choice, policy, met.by_cid, expired, changes)
+        recall = await self._finish(choice, policy, met.by_cid, expired, changes)
+        if recall.found is None and self.unread != unread:
+            return replace(recall, code=UNREAD, reason=UNREAD_SAID)
+        return recall
+
+    @property
+    def unread(self) -> int:
+        """``RecordStore.unread``."""
+        return self._records.unread
 
     async def _in_these_words(self, query: Query, changes: int, *, keep: bool = False) -> list[StoredRecord]:
         """What is stored under the very text. ``keep`` it for the next who asks, if nothing changes."""
         key = (query.text, query.caller.visible_scopes, query.context)
         as_of, found = self._known.pop(key, (None, []))
+        unread = self.unread
         if as_of != changes:
             found = await self._records.find("query_hash", query_hash(key[0]), scopes=key[1], context=key[2])
-        if keep:
+        if keep and self.unread == unread:
             self._known[key] = changes, found
             if len(self._known) > KNOWN_MAX:
                 self._known.popitem(last=False)

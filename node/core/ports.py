@@ -325,12 +325,14 @@ class Appended(msgspec.Struct, frozen=True, gc=False):
 
 class Sealed(msgspec.Struct, frozen=True):
     """An entry's canonical bytes with its commitments in it, the fresh key they were made with (None: there
-    are none), and the CIDs of the records that it is about. ``at``: when it was decided; None: now."""
+    are none), and the CIDs of the records that it is about. ``at``: when it was decided; None: now.
+    ``subject``: the CID of the record that it commits to as stored or withdrawn, else empty."""
 
     entry: bytes
     key: bytes | None
     about: tuple[str, ...]
     at: datetime | None = None
+    subject: str = ""
 
 
 class AuditLog(Protocol):

@@ -178,6 +178,12 @@ class RecordStore(Protocol):
         decides."""
         ...
 
+    @property
+    def unread(self) -> int:
+        """How many calls of ``find`` and ``live`` so far went on without something that is stored and could
+        not be read: where this grows meanwhile, what was not found may be there all the same."""
+        ...
+
     async def live(self, cids: Sequence[Cid]) -> dict[Cid, StoredRecord]:
         """Those of ``cids`` that are live answer records at this moment."""
         ...

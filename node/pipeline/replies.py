@@ -378,7 +378,7 @@ def _of_its_question(part: Answer) -> str:
 def search_answer(query: Query, route: Route, recall: Recall) -> Answer:
     """A look-up as an answer, so that it is logged and counted like every other decision."""
     found = recall.found
-    outcome = "hit" if found else "shadow" if recall.code == "would_hit" else "miss"
+    outcome = "shadow" if not found and recall.code == "would_hit" else recall.outcome
     answer = Answer(
         query=query,
         text="",

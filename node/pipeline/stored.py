@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from node.answer import reasons
 from node.answer.compose import Composer
-from node.cache.recall import Recaller
+from node.cache.recall import UNREAD, UNREAD_SAID, Recaller
 from node.core.clock import Clock, random_bytes
 from node.core.errors import NodeError, Unavailable
 from node.core.model import PPM, Confidence, Evidence, Kind, Query, Route
@@ -60,14 +60,13 @@ class Stored:
         try:
             recall = await self.recaller.recall(query, route, lambda: self._embed(walk))
         except NodeError as exc:
-            walk.note("recall", "failed", str(exc), since_ms(self.clock, started), "store_failed")
+            walk.note("recall", "failed", str(exc), since_ms(self.clock, started), UNREAD)
             return None
         walk.expired, walk.recall = recall.expired, recall
         if self.policy.shadow and replies.is_semantic(recall):
             walk.add(replies.shadow_step(recall, since_ms(self.clock, started)))
             return None
-        outcome = "hit" if recall.found is not None else "miss"
-        walk.note("recall", outcome, recall.reason, since_ms(self.clock, started), recall.code)
+        walk.note("recall", recall.outcome, recall.reason, since_ms(self.clock, started), recall.code)
         if recall.found is None:
             return await self._serve_while_refreshing(walk, revalidate)
         return Reached(
@@ -173,6 +172,7 @@ class Stored:
         )
         walk.add(*said)
         subject = conversation.subject(walk.read_as or query.text)
+        unread = self.recaller.unread
         try:
             if subject != query.text:
                 [vector] = await self.semantics.embed([subject])
@@ -184,7 +184,7 @@ class Stored:
                 k=NOTES_MAX,
             )
         except NodeError as exc:
-            walk.note("documents", "failed", str(exc), code="store_failed")
+            walk.note("documents", "failed", str(exc), code=UNREAD)
             found = []
         scopes = query.caller.visible_scopes
         found = [one for one in found if not self.recaller.hides(one.stored.cid, scopes)]
@@ -202,7 +202,10 @@ class Stored:
             walk.evidence_scopes.add(replies.scope_as_evidence(one.stored))
         walk.evidence += offered
         best = f", the nearest {near[0].relevance:.2f}" if near else ""
-        walk.note("documents", "found" if near else "missed", f"{len(near)} near records{best}")
+        if near or unread == self.recaller.unread:
+            walk.note("documents", "found" if near else "missed", f"{len(near)} near records{best}")
+        else:
+            walk.note("documents", "failed", UNREAD_SAID, code=UNREAD)
         if walk.route.kind is Kind.HISTORICAL and not near and not query.pasted:
             walk.could_not_look_up = reasons.say("no_record", language_of(query.text))
         return None

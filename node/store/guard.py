@@ -2,7 +2,10 @@
 
 Two small files beside the store:
 - ``stored.json``: the last sequence number that the store is known to have given (the head's own note of it,
-  ``head.json``, counts as well). A store that has come less far is another one, or an older copy.
+  ``head.json``, counts as well). A store that has come less far is another one, or an older copy. Beside it a
+  place in the decision log: what the log says before it is in the store. What it says from there on is held
+  against the store at the start, for SQLite drops what lies behind a damaged frame of its WAL without a word:
+  a record that was stored and is not there is lost, one that was withdrawn and is live is withdrawn again.
 - ``loss.json``: what is lost, from the moment it was found until it is all back or the operator accepts the
   loss (``neuroswarm doctor --accept-loss``). Meanwhile the node answers from what it has, and its health is
   ``fail``.
@@ -16,14 +19,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
+from node.audit.decisions.outcomes import Outcomes, Place
 from node.core import state_file
 from node.core.clock import Clock
 from node.core.errors import NodeError, Rejected
@@ -42,6 +46,8 @@ CIDS_MAX = 20_000
 FREE_BYTES_MIN = 64 * 2**20
 """Below this much room ``/health`` warns."""
 NAMED_MAX = 3
+TOMBSTONE = "tombstone"
+_UNSTORED = "the decision log says of answers that they were stored, and the store does not have them"
 _BYTES_MAX = 4 * 2**20
 _VERSION = 1
 WHAT_TO_TYPE = (
@@ -119,17 +125,29 @@ def known_sequence(folder: Path) -> int:
     return max(_number(folder / MARK, "sequence") or 0, _number(folder / HEAD, "sequence") or 0)
 
 
-def write_mark(folder: Path, sequence: int, live: int) -> None:
+def known_place(folder: Path) -> Place | None:
+    """Up to where the decision log was in the store. Blocking. Raises ``Unavailable``."""
+    epoch, size = _number(folder / MARK, "log", "epoch"), _number(folder / MARK, "log", "size")
+    return None if epoch is None or size is None else Place(epoch, size)
+
+
+def write_mark(folder: Path, sequence: int, live: int, log: Place | None = None) -> None:
     """Blocking; durable on return. Raises ``Unavailable``."""
-    put(folder / MARK, orjson.dumps({"v": _VERSION, "sequence": sequence, "live": live}))
+    place = {} if log is None else {"log": {"epoch": log.epoch, "size": log.size}}
+    put(folder / MARK, orjson.dumps({"v": _VERSION, "sequence": sequence, "live": live, **place}))
 
 
-def _number(path: Path, name: str) -> int | None:
-    def parsed(data: Any) -> int:
-        number = data[name]
-        if type(number) is not int or not 0 <= number < 2**63:
-            raise Rejected(f"{name} is no such number")
-        return number
+def _number(path: Path, *names: str) -> int | None:
+    """None where there is none."""
+
+    def parsed(data: Any) -> int | None:
+        for name in names:
+            data = data.get(name, {})
+        if data == {}:
+            return None
+        if type(data) is not int or not 0 <= data < 2**63:
+            raise Rejected(f"{'.'.join(names)} is no such number")
+        return data
 
     try:
         return state_file.read_json(path, _BYTES_MAX, parsed)
@@ -138,15 +156,28 @@ def _number(path: Path, name: str) -> int | None:
         return None
 
 
-class StoreGuard:
-    """Of one open store. ``look`` at the start, before anything is stored; ``mark`` now and then."""
+class Decisions(Protocol):
+    """What the guard asks of the decision log (``node.audit.decisions.log``)."""
 
-    def __init__(self, store: SqliteStore, folder: Path, scan: StoreScan, clock: Clock) -> None:
+    def place(self) -> Place: ...
+
+    async def outcomes(self, since: Place | None) -> Outcomes: ...
+
+
+class StoreGuard:
+    """Of one open store. ``look`` at the start, before anything is stored; ``mark`` now and then. ``log``:
+    the decision log, None where it is not on the disk."""
+
+    def __init__(
+        self, store: SqliteStore, folder: Path, scan: StoreScan, clock: Clock, log: Decisions | None = None
+    ) -> None:
         self._store = store
         self._folder = folder
         self._scan = scan
         self._clock = clock
-        self._marked: tuple[int, int] | None = None
+        self._decisions = log
+        self._marked: tuple[int, int, Place | None] | None = None
+        self._place: Place | None = None
         self._since: datetime | None = None
 
     async def _state_now(self) -> tuple[int, int]:
@@ -158,28 +189,71 @@ class StoreGuard:
         """Whether the store has come less far than it is known to have."""
         return (await self._state_now())[0] < await asyncio.to_thread(known_sequence, self._folder)
 
-    async def note_loss(self, named: Sequence[Cid]) -> None:
-        """The store falls short: note it with those of the records in ``named`` that it lacks, and follow the
-        store that is here from now on. Raises ``Unavailable``."""
+    async def look(self, exported: Callable[[], Awaitable[Sequence[Cid]]]) -> Loss | None:
+        """Hold the store against what is known of it, note what it lacks, and follow the store that is here
+        from now on; the loss, as it is noted. ``exported``: the records that are known by name elsewhere,
+        asked for where the store falls short. Raises ``Unavailable``."""
         last, live = await self._state_now()
         known = await asyncio.to_thread(known_sequence, self._folder)
-        lived = await asyncio.to_thread(_number, self._folder / MARK, "live")
+        said = await self._said(is_short=last < known)
+        await self._withdraw_again(said)
+        logged = self._due(said)
+        named = list(dict.fromkeys([*logged, *(await exported() if last < known else ())]))
         missing = await self._store.unknown(named)
-        cids = tuple(str(cid) for cid in named if cid in missing)
-        unnamed = None if lived is None else max(0, lived - live - len(missing))
-        why = f"the store has come to record {last}, and this node had stored up to record {known} before"
-        loss = Loss(format_time(self._clock.now()), why, cids, unnamed)
-        loss = await asyncio.to_thread(add_loss, self._folder, loss)
-        _log.error("event=records_lost reason=%s", loss.said)
+        loss = None
+        if last < known or missing:
+            unnamed: int | None = 0
+            why = _UNSTORED
+            if last < known:
+                lived = await asyncio.to_thread(_number, self._folder / MARK, "live")
+                unnamed = None if lived is None else max(0, lived - live - len(missing))
+                why = f"the store has come to record {last}, and this node had stored up to {known} before"
+            cids = tuple(str(cid) for cid in named if cid in missing)
+            loss = Loss(format_time(self._clock.now()), why, cids, unnamed)
+            loss = await asyncio.to_thread(add_loss, self._folder, loss)
+            _log.error("event=records_lost reason=%s", loss.said)
+        self._place = None  # all that the log says is accounted for
         await self.mark()
+        return loss
+
+    async def _said(self, *, is_short: bool) -> Outcomes:
+        """What the log says that the store may lack."""
+        since = await asyncio.to_thread(known_place, self._folder)
+        if self._decisions is None or (since is None and not is_short):
+            return Outcomes()
+        return await self._decisions.outcomes(None if is_short else since)
+
+    def _due(self, said: Outcomes) -> list[Cid]:
+        """What was stored and should be there; all of it, while nobody knows what time it is."""
+        now_s = -1 if self._clock.doubt is not None else int(self._clock.now().timestamp())
+        return [
+            Cid.parse(cid)
+            for cid, expires_s in said.stored.items()
+            if cid not in said.withdrawn and (expires_s is None or expires_s > now_s)
+        ]
+
+    async def _withdraw_again(self, said: Outcomes) -> None:
+        """What the store says of a withdrawal was lost with the end of its WAL: it is done again."""
+        again = 0
+        for cid, kind in said.withdrawn.items():
+            if await self._store.records.withdraw(Cid.parse(cid), kind):
+                if kind == TOMBSTONE:
+                    await self._store.blocks.delete(Cid.parse(cid))
+                again += 1
+        if again:
+            _log.warning("event=withdrawn_again count=%d reason=the store had them live", again)
+            await self._store.scrub()
 
     async def mark(self) -> None:
         """Note how far the store has come; try what the disk has refused. Raises ``Unavailable``."""
         await self._store.try_keys()
-        now = await self._state_now()
+        # An entry about a withdrawal comes before it: what the log had said at the last mark is done by now.
+        place = None if self._decisions is None else self._decisions.place()
+        now = (*await self._state_now(), self._place or place)
         if now != self._marked:
             await asyncio.to_thread(write_mark, self._folder, *now)
             self._marked = now
+        self._place = place
 
     async def lost(self, cids: Sequence[Cid]) -> set[Cid]:
         """Those of these records that the store cannot account for. Raises ``Unavailable``."""

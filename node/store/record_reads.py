@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 
@@ -107,6 +107,10 @@ def survivor(connection: sqlite3.Connection, multihash: bytes) -> bytes | None:
     return None if row is None else bytes(row[0])
 
 
+Passed: TypeAlias = list[sqlite3.Error | CorruptState]
+"""Why a look-up went on without something that is stored."""
+
+
 def read_row(keys: RecordKeys, row: Sequence[Any]) -> StoredRecord:
     """One row of ``SELECT``: the block is hashed again; its signature was checked when it came in. Raises
     ``NotFound`` (its key was destroyed), ``CorruptState``."""
@@ -140,7 +144,9 @@ def read_row(keys: RecordKeys, row: Sequence[Any]) -> StoredRecord:
     )
 
 
-def read_whole_rows(keys: RecordKeys, rows: Sequence[Sequence[Any]]) -> list[StoredRecord]:
+def read_whole_rows(
+    keys: RecordKeys, rows: Sequence[Sequence[Any]], passed: Passed | None = None
+) -> list[StoredRecord]:
     """The rows whose block is sound: one damaged block must not take the other answers with it, nor one whose
     key was destroyed or is lost."""
     found: list[StoredRecord] = []
@@ -151,6 +157,8 @@ def read_whole_rows(keys: RecordKeys, rows: Sequence[Sequence[Any]]) -> list[Sto
             continue  # between the destruction of its key and its end
         except CorruptState as exc:
             _log.error("event=record_damaged sequence=%d reason=%s", row[0], exc)
+            if passed is not None:
+                passed.append(exc)
     return found
 
 
@@ -162,6 +170,7 @@ def find(
     scopes: Sequence[str],
     context: str | None,
     limit: int,
+    passed: Passed,
 ) -> list[StoredRecord]:
     """One bounded index look-up per scope, merged: other tenants' rows under the same key are never read."""
     rows: list[Sequence[Any]] = []
@@ -172,15 +181,19 @@ def find(
                 continue  # nothing private was ever stored
             named = private_rows.mark(keys, column, key), private_rows.mark(keys, "context", context)
         values = (*named, scope, limit)
-        rows += _around_damage(connection, FIND[column], values, _NUMBERS[column])
+        rows += _around_damage(connection, FIND[column], values, passed, _NUMBERS[column])
         if column in FIND_ALIASED:
-            rows += _around_damage(connection, FIND_ALIASED[column], values)
+            rows += _around_damage(connection, FIND_ALIASED[column], values, passed)
     found = sorted({row[0]: row for row in rows}.values(), key=lambda row: (row[8], row[0]), reverse=True)
-    return read_whole_rows(keys, found[:limit])
+    return read_whole_rows(keys, found[:limit], passed)
 
 
 def _around_damage(
-    connection: sqlite3.Connection, statement: str, values: Sequence[object], numbers: str | None = None
+    connection: sqlite3.Connection,
+    statement: str,
+    values: Sequence[object],
+    passed: Passed,
+    numbers: str | None = None,
 ) -> list[Sequence[Any]]:
     """The rows of a statement. Where a page of the file is damaged, those of the records that ``numbers``
     finds, without reading them, and that are on sound pages: a look-up goes on with the next candidate."""
@@ -190,10 +203,11 @@ def _around_damage(
         if not is_damage(exc):
             raise
         _log.error("event=page_damaged reason=%s", exc)
+        passed.append(exc)
     found: list[Sequence[Any]] = []
     if numbers is not None:
-        for (number,) in _around_damage(connection, numbers, values):
-            found += _around_damage(connection, _NUMBERED, (number,))
+        for (number,) in _around_damage(connection, numbers, values, passed):
+            found += _around_damage(connection, _NUMBERED, (number,), passed)
     return found
 
 
@@ -298,7 +312,7 @@ def _place(row: Sequence[Any]) -> BlockRef:
 
 
 def live(
-    connection: sqlite3.Connection, keys: RecordKeys, multihashes: Sequence[bytes]
+    connection: sqlite3.Connection, keys: RecordKeys, multihashes: Sequence[bytes], passed: Passed
 ) -> list[StoredRecord]:
     asked = f"{SELECT} WHERE {LIVE_ANSWER} AND r.multihash"
     try:
@@ -306,9 +320,9 @@ def live(
     except sqlite3.DatabaseError as exc:
         if not is_damage(exc):
             raise
-        one_by_one = (_around_damage(connection, f"{asked} = ?", (one,)) for one in multihashes)
+        one_by_one = (_around_damage(connection, f"{asked} = ?", (one,), passed) for one in multihashes)
         rows = [row for found in one_by_one for row in found]
-    return read_whole_rows(keys, rows)
+    return read_whole_rows(keys, rows, passed)
 
 
 def since(connection: sqlite3.Connection, keys: RecordKeys, sequence: int, limit: int) -> list[StoredRecord]:
@@ -324,7 +338,7 @@ def since(connection: sqlite3.Connection, keys: RecordKeys, sequence: int, limit
             if not is_damage(exc):
                 raise
             numbers = connection.execute(f"SELECT r.sequence FROM record AS r {behind}", values).fetchall()
-            rows = [row for number in numbers for row in _around_damage(connection, _NUMBERED, number)]
+            rows = [row for number in numbers for row in _around_damage(connection, _NUMBERED, number, [])]
             last = numbers[-1][0] if numbers else None
         if last is None:
             break

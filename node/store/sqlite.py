@@ -188,6 +188,7 @@ class SqliteRecords(_View):
     def __init__(self, store: SqliteStore, own_issuer: str) -> None:
         super().__init__(store)
         self._own_issuer = own_issuer
+        self._unread = 0
 
     async def add(
         self,
@@ -223,14 +224,31 @@ class SqliteRecords(_View):
         """Raises ``Rejected`` for an unknown column or more than ``record_rules.SCOPES_MAX`` scopes."""
         rules.check_find(column, len(scopes))
         most = rules.clamp_limit(limit)
-        return await self._file.read(reads.find, self._keys, column, key, tuple(scopes), context, most)
+        passed: reads.Passed = []
+        found = await self._file.read(
+            reads.find, self._keys, column, key, tuple(scopes), context, most, passed
+        )
+        self._note_unread(passed)
+        return found
 
     async def live(self, cids: Sequence[Cid]) -> dict[Cid, StoredRecord]:
         """Raises ``Rejected`` for more than ``record_rules.LIMIT_MAX`` CIDs."""
         if len(cids) > rules.LIMIT_MAX:
             raise Rejected(f"at most {rules.LIMIT_MAX} records are read at once")
         wanted = [cid.multihash for cid in dict.fromkeys(cids) if cid.codec == DAG_CBOR]
-        return {one.cid: one for one in await self._file.read(reads.live, self._keys, wanted)}
+        passed: reads.Passed = []
+        found = await self._file.read(reads.live, self._keys, wanted, passed)
+        self._note_unread(passed)
+        return {one.cid: one for one in found}
+
+    @property
+    def unread(self) -> int:
+        return self._unread
+
+    def _note_unread(self, passed: reads.Passed) -> None:
+        if passed:
+            self._unread += 1
+            self._file.passed_over(passed[0])
 
     async def since(self, sequence: int, *, limit: int = 1_000) -> list[StoredRecord]:
         return await self._file.read(reads.since, self._keys, _from(sequence), rules.clamp_limit(limit))

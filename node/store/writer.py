@@ -199,6 +199,13 @@ class SqliteFile:
         self._reading -= 1
         self._follow_trouble()
 
+    def passed_over(self, exc: Exception) -> None:
+        """A read went on without what could not be read: it is told, and tried again."""
+        if isinstance(exc, sqlite3.Error):
+            self.trouble.unread(exc)
+            self._follow_trouble()
+        self.on_damage()
+
     async def scrub(self) -> None:
         """Merge the WAL into the file and empty it, so that it holds nothing of what was deleted. Raises
         ``Unavailable`` while a reader keeps it from that, which is rare and brief."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -13,10 +15,10 @@ from node.core.errors import Damaged
 from node.core.ipld.car import header, section
 from node.core.ipld.cid import Cid
 from node.core.settings import load
-from node.store.guard import accept_loss
+from node.store.guard import accept_loss, read_loss
 from node.store.salvage.files import problem
-from tests.faults.damage_kit import COUNT, QUESTIONS, answer, asked, filled, flip, ruin_page
-from tests.faults.node_kit import environ_of, eventually, start
+from tests.faults.damage_kit import COUNT, PAGE_BYTES, QUESTIONS, answer, asked, filled, flip, ruin_page
+from tests.faults.node_kit import Jumping, environ_of, eventually, start
 
 
 async def fixed(folder: Path, *sources: Path) -> Fixed:
@@ -204,3 +206,159 @@ async def test_a_state_file_that_lost_its_notes_brings_nothing_back(tmp_path: Pa
     async with start(tmp_path, index_file=index) as node:
         assert (await node.search("Who built boat 3?"))["hit"] is None
         assert (await node.search("Who built boat 2?"))["answer"] == "Yard 2."
+
+
+# --- what a kill leaves, and a damaged WAL --------------------------------------------------------
+
+
+def killed(folder: Path, into: Path) -> Path:
+    """A copy of a running node's folders: what a kill would leave now."""
+    for name in ("data", "governance_logs"):
+        shutil.copytree(folder / name, into / name, ignore=shutil.ignore_patterns("*.sock"))
+    return into
+
+
+def spoil(wal: Path, how: str, before: int) -> None:
+    """Damage a WAL just behind its first ``before`` bytes, which are whole frames."""
+    data = bytearray(wal.read_bytes())
+    assert len(data) > before + 2 * PAGE_BYTES
+    if how == "deleted":
+        wal.unlink()
+        return
+    if how == "cut":
+        del data[before + 24 + 100 :]
+    else:
+        data[before + 24 + 100] ^= 1
+    wal.write_bytes(data)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scope", ["shared", "private", "public"])
+@pytest.mark.parametrize("how", ["flipped", "cut", "deleted"])
+async def test_what_a_damaged_wal_has_lost_is_named(tmp_path: Path, how: str, scope: str) -> None:
+    """SQLite drops what lies behind the damage without a word; the decision log knows of it."""
+    made, name = tmp_path / "made", "data/blocks.sqlite-wal"
+    cids: dict[str, str] = {}
+    async with start(made) as node:
+        for number in range(6):
+            before = (made / name).stat().st_size if (made / name).exists() else 0
+            text = QUESTIONS[number]
+            cids[text] = await node.store(text, answer(number), scope=scope)
+        folder = killed(made, tmp_path / "killed")
+    spoil(folder / name, how, before)
+    for _ in range(2):  # also the start after the next
+        async with start(folder) as node:
+            gone = {text for text in cids if (await node.search(text))["hit"] is None}
+            assert gone
+            assert how == "deleted" or gone == {QUESTIONS[5]}
+            check = await node.check("ipfs:blocks")
+            assert check["status"] == "fail"
+            assert f"lost: {len(gone)} answers named" in check["output"]
+            assert "doctor --fix" in check["output"]
+    loss = json.loads((folder / "data" / "loss.json").read_bytes())
+    assert set(loss["cids"]) == {cids[text] for text in gone}, "by CID"
+    (folder / "data" / "knowledge-index.json").unlink(missing_ok=True)
+    done = await fixed(folder)
+    if how == "flipped" or (how == "deleted" and not done.lost):
+        assert done.lost == [], "whole frames behind the damage were kept"
+        async with start(folder) as node:
+            assert (await node.check("ipfs:blocks"))["status"] == "pass"
+            for number, text in enumerate(cids):
+                found = await node.search(text)
+                assert (found["cid"], found["answer"]) == (cids[text], answer(number)), "as it was"
+        return
+    assert set(done.lost) == {cids[text] for text in gone}
+    doctor_accepts(folder)
+    async with start(folder) as node:
+        assert (await node.check("ipfs:blocks"))["status"] == "pass"
+
+
+async def test_the_repair_itself_keeps_a_damaged_wal(tmp_path: Path) -> None:
+    """Where no node has started since the damage."""
+    made, name = tmp_path / "made", "data/blocks.sqlite-wal"
+    async with start(made) as node:
+        await node.store(QUESTIONS[0], answer(0))
+        before = (made / name).stat().st_size
+        cid = await node.store(QUESTIONS[1], answer(1))
+        folder = killed(made, tmp_path / "killed")
+    spoil(folder / name, "flipped", before)
+    done = await fixed(folder)
+    assert done.lost == []
+    async with start(folder) as node:
+        assert (await node.search(QUESTIONS[1]))["cid"] == cid
+
+
+async def test_a_kill_alone_loses_nothing_and_keeps_nothing(tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    cids: dict[str, str] = {}
+    async with start(made) as node:
+        for number, text in enumerate(QUESTIONS[:6]):
+            cids[text] = await node.store(text, answer(number))
+        await node.delete(cids.pop(QUESTIONS[2]))
+        await node.judge("invalid", cid=cids.pop(QUESTIONS[4]))
+        cids[QUESTIONS[0]] = await node.store(QUESTIONS[0], answer(7), replace=True)
+        folder = killed(made, tmp_path / "killed")
+    for _ in range(2):
+        async with start(folder) as node:
+            for text, cid in cids.items():
+                assert (await node.search(text))["cid"] == cid
+            assert (await node.check("ipfs:blocks"))["status"] == "pass"
+    assert not (folder / "data" / "damaged").exists()
+
+
+@pytest.mark.parametrize("scope", ["shared", "public"])
+async def test_a_withdrawal_that_a_damaged_wal_has_lost_is_done_again(tmp_path: Path, scope: str) -> None:
+    made = tmp_path / "made"
+    async with start(made) as node:
+        cid = await node.store(QUESTIONS[0], answer(0), scope=scope)
+        kept = await node.store(QUESTIONS[1], answer(1), scope=scope)
+        before = (made / "data/blocks.sqlite-wal").stat().st_size
+        await node.judge("invalid", cid=cid)
+        folder = killed(made, tmp_path / "killed")
+    spoil(folder / "data/blocks.sqlite-wal", "cut", before)
+    for _ in range(2):
+        async with start(folder) as node:
+            assert (await node.search(QUESTIONS[0]))["hit"] is None
+            assert (await node.search(QUESTIONS[1]))["cid"] == kept
+
+
+async def test_what_expired_or_was_erased_meanwhile_is_not_lost(tmp_path: Path) -> None:
+    made, clock = tmp_path / "made", Jumping()
+    async with start(made, clock=clock) as node:
+        expired = await node.store(QUESTIONS[0], answer(0), ttl_s=60)
+        erased = await node.store(QUESTIONS[1], answer(1))
+        await node.delete(erased)
+        lost = await node.store(QUESTIONS[2], answer(2))
+        folder = killed(made, tmp_path / "killed")
+    for path in (folder / "data").glob("blocks.sqlite*"):
+        path.unlink()
+    (folder / "data" / "knowledge-index.json").unlink()  # it names what was live when it was written
+    clock.sleep_through(seconds=120)
+    async with start(folder, clock=clock):
+        loss = read_loss(folder / "data")
+        assert loss is not None
+        assert lost in loss.cids
+        assert not {expired, erased} & set(loss.cids)
+
+
+async def test_another_store_s_damaged_wal_is_kept_and_told(tmp_path: Path) -> None:
+    made, name = tmp_path / "made", "data/labels.sqlite-wal"
+    async with start(made) as node:
+        await node.store(QUESTIONS[0], answer(0))
+        for _ in range(3):  # a hit by its words is kept each time
+            before = (made / name).stat().st_size if (made / name).exists() else 0
+            assert (await node.ask("Name colour of boat number 0"))["hit"]["kind"] == "slot"
+            await eventually(lambda: asyncio.sleep(0, (made / name).stat().st_size > before))
+        folder = killed(made, tmp_path / "killed")
+    wal = folder / name
+    data = bytearray(wal.read_bytes())
+    data[32 + 24 + 10] ^= 1  # the first page of the first frame
+    wal.write_bytes(data)
+    async with start(folder) as node:
+        check = await node.check("stores")
+        assert check["status"] == "warn"
+        assert "labels.sqlite-wal" in check["output"]
+    [kept] = (folder / "data" / "damaged").iterdir()
+    assert kept.read_bytes() == data
+    async with start(folder) as node:
+        assert (await node.check("stores"))["status"] == "pass"

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import re
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from node.cli.desk import _OverSocket
+from node.core.errors import NodeError
 from tests.faults.io_kit import (
     CREATE,
     DROP,
@@ -27,16 +30,19 @@ from tests.faults.io_kit import (
     needs_compiler,
 )
 from tests.faults.io_world import (
+    KNOWN,
     PATIENCE_S,
     Work,
+    answer,
     backup_problems,
     command_once,
     known_missing,
     log_problems,
     make_world,
+    question,
     settings_of,
 )
-from tests.faults.node_kit import Child, Client, child, eventually, start
+from tests.faults.node_kit import Child, Client, child, eventually, reasons, start
 
 pytestmark = [needs_compiler, pytest.mark.timeout(600)]
 CHILD = ("-m", "tests.faults.io_child")
@@ -119,12 +125,22 @@ async def test_a_quota_that_is_reached_is_told_until_there_is_room(under: Under)
     await under.all_is_there()
 
 
-@pytest.mark.parametrize("name", ["state", "names", "log_blocks"])
+@pytest.mark.parametrize("name", ["state", "names", "log_blocks", "labels", "peers", "refuted"])
 async def test_every_other_store_that_is_refused_is_named(under: Under, name: str) -> None:
     under.arm(f"data/{name}.sqlite*", FULL, errno.ENOSPC, how=HALF)
     for _ in range(3):
         await under.work.round(under.node)
     await under.node.send("DELETE", "/v1/cache/entries/" + await under.node.store("Who?", "Nobody."))
+    if name == "labels":  # what was found by its words is kept for the verdict that may come
+        assert (await under.node.ask("Name colour of boat number 3"))["hit"]["kind"] == "slot"
+    elif name == "peers":
+        with pytest.raises(NodeError, match=r"peers\.sqlite cannot be used now"):
+            await asyncio.to_thread(
+                _OverSocket(under.folder / "data"), "peers_add", {"address": "http://127.0.0.1:9"}
+            )
+    elif name == "refuted":
+        cid = await under.node.store("Which boat has sunk?", "Boat number 99.")
+        await under.node.post("/feedback", {"verdict": "invalid", "cid": cid})
     await under.node.post("/feedback", {"verdict": "valid", "request_id": (await asked(under))["request_id"]})
     await under.node.post("/peers/sync", {})
     assert under.disk.hits
@@ -151,6 +167,33 @@ async def test_a_store_that_cannot_be_read_is_told_and_read_again(under: Under) 
     await under.told("ipfs:blocks", "pass")
     await under.work.round(under.node)
     await under.all_is_there()
+
+
+async def test_a_look_up_that_cannot_read_the_store_says_so(under: Under) -> None:
+    """It is no miss: somebody may have stored the answer."""
+    await under.work.round(under.node)
+    under.arm(BLOCKS, READ | OPEN, errno.EIO)
+    unread = 0
+    for number in range(2, KNOWN):
+        found = await under.node.search(question(number))
+        if found["hit"] is None:
+            assert "could not" in found["reason"], found["reason"]
+            reply = await under.node.ask(question(number))
+            assert reply["hit"] is None
+            outcome, reason = reasons(reply)["recall"]
+            assert outcome == "failed"
+            assert "could not" in reason
+            unread += 1
+    assert unread, "some were in nobody's memory"
+    counted = await under.node.raw("/metrics")
+    assert re.search(rb'neuroswarm_lookups_total\{.*result="failed"\} [1-9]', counted[1])
+    assert "does not give back" in await under.told("ipfs:blocks", "fail")
+    under.disk.heal()
+    await under.told("ipfs:blocks", "pass")
+    for number in range(2, KNOWN):
+        assert (await under.node.search(question(number)))["answer"] == answer(number)
+    found = await under.node.search("Who painted the ninth gate?")
+    assert (found["hit"], found["reason"]) == (None, "nothing stored is near")
 
 
 async def test_keys_of_private_answers_that_cannot_be_written_are_told(under: Under) -> None:

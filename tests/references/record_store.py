@@ -94,6 +94,8 @@ class _MemoryBlocks:
 class MemoryRecords:
     """The ``RecordStore``; ``node/store/record_rules.py`` says whose word counts."""
 
+    unread = 0
+
     def __init__(self, store: MemoryStore, own_issuer: str) -> None:
         self._store = store
         self._own_issuer = own_issuer

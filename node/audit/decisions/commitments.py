@@ -5,7 +5,8 @@ Format ``neuroswarm/keys/v2``: 32 bytes of that name and zeros, 32 bytes that bi
 key of 32 bytes, or zeros where there is none or where it was destroyed, and up to ten tags of 4 bytes, one
 for each record that the leaf is about: the first bytes of HMAC-SHA-256(those 32 bytes, CID), never zero. By
 the tags an erasure finds the leaves about a record; two records share a tag once in 2^32, and then a key more
-than was meant is destroyed.
+than was meant is destroyed. In the slot of a leaf that says that a record was stored or withdrawn the last 32
+bytes are the digest of that record's CID in place of tags: what the store lacks can then be named.
 
 A key is destroyed by overwriting its slot in place and syncing; copies that a backup or a copy-on-write file
 system made are outside this program's reach. The file is for its owner only (0600) and stays out of backups.
@@ -30,6 +31,7 @@ from node.core.files import DISK
 TAGS_MAX = 10
 TAG_BYTES = 4
 SLOT_BYTES = KEY_BYTES + TAGS_MAX * TAG_BYTES
+SUBJECT_BYTES = 32
 
 _MAGIC = b"neuroswarm/keys/v2\n"
 _HEADER_BYTES = 2 * KEY_BYTES
@@ -77,11 +79,13 @@ class KeyTable:
         """How many whole slots the file has, used or not."""
         return max(0, os.fstat(self._fd).st_size - _HEADER_BYTES) // SLOT_BYTES
 
-    def slot(self, key: bytes | None, about: Sequence[str]) -> bytes:
+    def slot(self, key: bytes | None, about: Sequence[str], subject: bytes = b"") -> bytes:
         """What ``write`` takes for a leaf with this key about the records with these CIDs (``TAGS_MAX`` of
-        them at most). Any thread."""
-        tags = b"".join([_tag(self._binding, cid) for cid in about[:TAGS_MAX]])
-        return ((key or _NO_KEY) + tags).ljust(SLOT_BYTES, b"\0")
+        them at most). ``subject``: the digest of the one that was stored or withdrawn, or nothing; left out
+        where there is no room. Any thread."""
+        used = (key or _NO_KEY) + b"".join([_tag(self._binding, cid) for cid in about[:TAGS_MAX]])
+        subject = subject if len(used) + len(subject) <= SLOT_BYTES else b""
+        return used.ljust(SLOT_BYTES - len(subject), b"\0") + subject
 
     def write(self, first: int, slots: Sequence[bytes | None]) -> None:
         """Set the slots of the leaves from ``first`` on."""
@@ -97,6 +101,13 @@ class KeyTable:
             return None
         key = os.pread(self._fd, KEY_BYTES, self._offset(index))
         return key if len(key) == KEY_BYTES and key != _NO_KEY else None
+
+    def subject(self, index: int) -> tuple[bytes, bytes] | None:
+        """The key of a leaf and where a subject would be, or None when it has no key (any more). Whether it
+        is one, the leaf's commitment says."""
+        slot = os.pread(self._fd, SLOT_BYTES, self._offset(index))
+        key = slot[:KEY_BYTES]
+        return (key, slot[-SUBJECT_BYTES:]) if len(slot) == SLOT_BYTES and key != _NO_KEY else None
 
     def destroy(self, index: int) -> bool:
         """Overwrite the slot of a leaf; True if it had a key."""

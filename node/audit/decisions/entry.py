@@ -305,6 +305,8 @@ def repair_entry(*, bytes_cut: int, entries_replayed: int, keys_without_entry: i
 # --- what an entry is about -----------------------------------------------------------------------
 
 _ABOUT = re.compile(r"(?:cid|target)(?:_\d+)?\Z")
+_FOR_GOOD = frozenset({"invalid", "rescored"})
+"""Reasons of a quarantine after which the record is not served again."""
 
 CRITICAL_KINDS = frozenset({"key", "tombstone", "quarantine", "validation"})
 _CRITICAL_EVENTS = frozenset(
@@ -325,3 +327,13 @@ def records_of(entry: Mapping[str, Json], private_texts: Mapping[str, str]) -> t
     named += [part.get("cid") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
     committed = [text for name, text in private_texts.items() if _ABOUT.match(name)]
     return tuple(dict.fromkeys([cid for cid in named if isinstance(cid, str)] + committed))
+
+
+def subject_of(entry: Mapping[str, Json]) -> str:
+    """The name under which an entry says which record was stored (``cid``) or withdrawn for good
+    (``target``), in the clear or as a commitment; empty where it says neither."""
+    kind = entry.get("kind")
+    if kind == "store":
+        return "cid" if entry.get("decision") == "stored" else ""
+    is_withdrawn = kind == "tombstone" or (kind == "quarantine" and entry.get("reason") in _FOR_GOOD)
+    return "target" if is_withdrawn else ""

@@ -26,6 +26,7 @@ from node.audit.decisions.entry import is_critical
 from node.audit.decisions.folder import Folder
 from node.audit.decisions.moved import closed_source, nowhere
 from node.audit.decisions.origin import origin_of
+from node.audit.decisions.outcomes import Outcomes, Place, outcomes
 from node.audit.decisions.seal import sealed
 from node.audit.decisions.shards import Shard, Shards, Signers, Terms
 from node.audit.decisions.tombstones import tombstoned
@@ -137,6 +138,14 @@ class DecisionLog:
     async def tombstoned(self, cids: Collection[str]) -> set[str]:
         """Those of these records that the log says were tombstoned or quarantined. Raises ``NodeError``."""
         return await tombstoned(self._shards, cids, self._archives)
+
+    def place(self) -> Place:
+        """Where the next entry goes."""
+        return Place(self._shards.now.number, self.size())
+
+    async def outcomes(self, since: Place | None) -> Outcomes:
+        """What the entries from ``since`` on say was stored and withdrawn; never raises ``NodeError``."""
+        return await outcomes(self._shards, since, self._archives)
 
     async def renew_signers(self) -> None:
         tile_log = self._shards.open_now().tile_log

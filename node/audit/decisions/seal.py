@@ -10,7 +10,7 @@ from bisect import bisect
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from node.audit.decisions.entry import records_of
+from node.audit.decisions.entry import records_of, subject_of
 from node.audit.decisions.entry_fields import request_of
 from node.audit.tlog import leaf
 from node.core.clock import fresh_bytes
@@ -30,7 +30,8 @@ def sealed(entry: Mapping[str, Json], private_texts: Mapping[str, str]) -> Seale
     key = fresh_bytes()
     made = leaf.commitments(key, map(leaf.encoded, private_texts.values()))
     body[leaf.COMMITMENTS] = dict(zip(private_texts, made, strict=True))
-    return Sealed(leaf.canonical(body), key, records_of(entry, private_texts))
+    about, subject = records_of(entry, private_texts), private_texts.get(subject_of(entry), "")
+    return Sealed(leaf.canonical(body), key, about, subject=subject)
 
 
 class Form:

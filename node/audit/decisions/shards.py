@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from node.audit.decisions import epochs
-from node.audit.decisions.commitments import KeyTable
+from node.audit.decisions.commitments import SUBJECT_BYTES, KeyTable
 from node.audit.decisions.critical import CriticalEntries
 from node.audit.decisions.disk import on_disk
 from node.audit.decisions.entry import Closed, is_critical, policy_entry, repair_entry
@@ -38,8 +38,9 @@ from node.audit.log.reader import FolderSource, LogReader
 from node.audit.log.writer import Pace, TileLog
 from node.audit.tlog import leaf
 from node.core.clock import Clock
-from node.core.errors import CorruptState, Misconfigured, NodeError, Unavailable
+from node.core.errors import CorruptState, Misconfigured, NodeError, Rejected, Unavailable
 from node.core.files import DISK, translated
+from node.core.ipld.cid import Cid
 from node.core.ports import Appended, Sealed
 from node.core.signed_note import Signer
 
@@ -170,7 +171,7 @@ class Shards:
     def put(self, shard: Shard, what: Sealed) -> int | asyncio.Future[int]:
         """Append to a shard in which a place was taken: the index, or what it will come from. Whoever gives
         up, it counts as in flight until it is through."""
-        slot = None if what.key is None else shard.keys.slot(what.key, what.about)
+        slot = None if what.key is None else shard.keys.slot(what.key, what.about, _digest(what.subject))
         try:
             begun = shard.tile_log.begin(partial(leaf.compose, what.entry), slot, what.at)
         except NodeError:
@@ -432,3 +433,12 @@ async def _ended_for(shard: Shard, last: int) -> str:
         data = (await on_disk(journal.find, DISK, folder, origin)).entries[-1]
     entry = leaf.read_leaf(data).entry
     return str(entry.get("reason") or FULL) if entry.get("event") == "shard_closed" else ""
+
+
+def _digest(subject: str) -> bytes:
+    """Of a CID, or nothing."""
+    try:
+        digest = Cid.parse(subject).digest if subject else b""
+    except Rejected:
+        return b""
+    return digest if len(digest) == SUBJECT_BYTES else b""

@@ -26,10 +26,12 @@ LEFT_OUT = frozenset(
     {
         *("keys", "index", "models", "lock", "node.sock", "knowledge-index.json"),
         *("head.json", "log_blocks.json", "publications_blocks.json", "publications.index", PUBLICATIONS),
+        "stored.json",
         NEVER.rstrip("/"),
     }
 )
-"""Of a data directory, besides what is hidden. ``publications`` is copied as a log."""
+"""Of a data directory, besides what is hidden. ``publications`` is copied as a log. ``stored.json`` is about
+this directory alone: the log in a backup is copied after the store, and is some entries ahead of it."""
 NOT_COPIED = frozenset({"head_blocks.sqlite", "log_blocks.sqlite"})
 _PLAIN_BYTES_MAX = 256 * 2**20
 _LOG_TRIES = 5

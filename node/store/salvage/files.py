@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +18,15 @@ from typing import Generic, TypeVar
 
 from node.core.errors import Unavailable
 from node.core.files import DISK, translated
-from node.store.salvage.pages import Value, of_wal, page_bytes_of
+from node.store.salvage.pages import Value, Wal, of_wal, page_bytes_of
 from node.store.salvage.tables import Salvage, Take, salvage, tables_of, take_none
 from node.store.schema import Schema
 
 DAMAGED = "damaged"
 """The folder beside a damaged file where a copy of it is kept."""
 _SIDES = ("-wal", "-shm")
+WAL_BYTES_MAX = 256 * 2**20
+"""SQLite keeps its WAL below some megabytes; 256 MiB are read in half a second."""
 
 T = TypeVar("T")
 Fill = Callable[[sqlite3.Connection], tuple[Take, Callable[[Salvage], T]]]
@@ -62,6 +64,32 @@ def put_aside(path: Path, stamp: str) -> Path:
             one.unlink(missing_ok=True)
         DISK.sync_directory(path.parent)
     return kept
+
+
+def torn_wal(path: Path, page_bytes: int) -> Wal | None:
+    """The WAL of a file that nobody has open, where a frame of it is damaged, so that SQLite will drop that
+    one and what lies behind it, and say nothing; else None. One over ``WAL_BYTES_MAX`` is not looked at.
+    ``page_bytes``: where the file does not say it. Raises ``Unavailable``."""
+    wal = wal_of(path)
+    with translated(f"{wal} cannot be read"):
+        if not wal.exists() or not 0 < wal.stat().st_size <= WAL_BYTES_MAX:
+            return None
+        head = b""
+        if path.exists():
+            with path.open("rb") as file:
+                head = file.read(100)
+        found = of_wal(wal.read_bytes(), page_bytes_of(head, page_bytes))
+    return found if found.left else None
+
+
+def keep_wal(path: Path, stamp: str) -> Path:
+    """Keep a copy of a file's WAL among the damaged ones; where it lies. Raises ``Unavailable``."""
+    return _copied(path, stamp, sides=_SIDES[:1])
+
+
+def wal_of(path: Path) -> Path:
+    """Where the WAL of a SQLite file lies."""
+    return path.with_name(path.name + _SIDES[0])
 
 
 def mend(path: Path, schema: Schema, stamp: str, fill: Fill[T]) -> Mended[T]:
@@ -126,12 +154,12 @@ def all_rows(
     return fill
 
 
-def _copied(path: Path, stamp: str) -> Path:
+def _copied(path: Path, stamp: str, sides: Sequence[str] = ("", _SIDES[0])) -> Path:
     with translated(f"a copy of {path} cannot be kept"):
         folder = path.parent / DAMAGED
         DISK.make_directories(folder, 0o700)
         kept = folder / f"{stamp}-{path.name}"
-        for side in ("", *_SIDES[:1]):
+        for side in sides:
             source = path.with_name(path.name + side)
             if source.exists():
                 with source.open("rb") as here, kept.with_name(kept.name + side).open("wb") as there:
@@ -140,15 +168,15 @@ def _copied(path: Path, stamp: str) -> Path:
                     there.flush()
                     os.fsync(there.fileno())
         DISK.sync_directory(folder)
-    return kept
+    return kept.with_name(kept.name + sides[0])
 
 
 def _settle_wal(path: Path, schema: Schema) -> None:
-    wal = path.with_name(f"{path.name}-wal")
+    wal = wal_of(path)
     if wal.exists():
         with path.open("r+b") as file:
             page_bytes = page_bytes_of(file.read(100), schema.page_bytes)
-            for number, page in of_wal(wal.read_bytes(), page_bytes).items():
+            for number, page in of_wal(wal.read_bytes(), page_bytes).committed.items():
                 file.seek((number - 1) * page_bytes)
                 file.write(page)
             file.flush()

@@ -12,9 +12,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 Value: TypeAlias = int | float | str | bytes | None
+_Words: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
 
 TABLE_LEAF, TABLE_INTERIOR, INDEX_LEAF, INDEX_INTERIOR = 0x0D, 0x05, 0x0A, 0x02
 PAYLOAD_BYTES_MAX = 64 * 2**20
@@ -23,6 +28,8 @@ _HEADER_BYTES = 100
 _PAGE_SIZES = frozenset(2**power for power in range(9, 17))
 _WAL_HEADER, _FRAME_HEADER = struct.Struct(">8I"), struct.Struct(">6I")
 _WAL_MAGIC = 0x377F0682
+_WORD = 0xFFFFFFFF
+_PAGES_MAX = 2**32 - 2
 _INT_BYTES: Mapping[int, int] = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 
 
@@ -132,39 +139,84 @@ def page_bytes_of(data: bytes | memoryview, usual: int) -> int:
     return stated if stated in _PAGE_SIZES and bytes(data[:16]) == b"SQLite format 3\0" else usual
 
 
-def of_wal(wal: bytes, page_bytes: int) -> dict[int, bytes]:
-    """The newest version of each page in a WAL, up to the last commit that is whole; as SQLite reads it."""
-    if len(wal) < _WAL_HEADER.size:
-        return {}
-    magic, _, size, _, salt_1, salt_2, sum_1, sum_2 = _WAL_HEADER.unpack_from(wal)
+@dataclass(frozen=True, slots=True)
+class Wal:
+    """What a WAL holds. ``committed``: the newest version of each page up to the last commit that is whole,
+    as SQLite reads it. ``left``: likewise of the frames that SQLite passes over because of a damaged one,
+    that one included; nobody can take them at their word. ``has_commit``: a whole commit is among them."""
+
+    committed: Mapping[int, bytes]
+    left: Mapping[int, bytes]
+    has_commit: bool = False
+
+
+def page_bytes_of_wal(wal: bytes, usual: int) -> int:
+    """The size of a page as a WAL's header says, or ``usual`` where that cannot be."""
+    stated = int.from_bytes(wal[8:12], "big")
+    return stated if stated in _PAGE_SIZES else usual
+
+
+def of_wal(wal: bytes, page_bytes: int) -> Wal:
+    """Read a WAL of a file with pages of this size. A frame that was begun and not ended, and whole ones that
+    wait for their commit, are what a kill leaves: they are no damage."""
+    if len(wal) < _WAL_HEADER.size + _FRAME_HEADER.size + page_bytes:
+        return Wal({}, {})
+    magic, _, size, _, *salts, sum_1, sum_2 = _WAL_HEADER.unpack_from(wal)
     order = ">" if magic == _WAL_MAGIC + 1 else "<"
     sums = _summed(wal[:24], order, (0, 0))
-    if magic not in (_WAL_MAGIC, _WAL_MAGIC + 1) or size != page_bytes or sums != (sum_1, sum_2):
-        return {}
+    is_sound = magic in (_WAL_MAGIC, _WAL_MAGIC + 1) and size == page_bytes and sums == (sum_1, sum_2)
+    if not is_sound:  # its frames say themselves which belong together
+        salts = list(_FRAME_HEADER.unpack_from(wal, _WAL_HEADER.size)[2:4])
     committed: dict[int, bytes] = {}
     waiting: dict[int, bytes] = {}
-    at = _WAL_HEADER.size
-    while at + _FRAME_HEADER.size + page_bytes <= len(wal):
-        number, commit, *salts, sum_1, sum_2 = _FRAME_HEADER.unpack_from(wal, at)
-        page = wal[at + _FRAME_HEADER.size : at + _FRAME_HEADER.size + page_bytes]
+    left: dict[int, bytes] = {}
+    has_commit, step = False, _FRAME_HEADER.size + page_bytes
+    for at in range(_WAL_HEADER.size, len(wal) - step + 1, step):
+        number, commit, *own, sum_1, sum_2 = _FRAME_HEADER.unpack_from(wal, at)
+        page = wal[at + _FRAME_HEADER.size : at + step]
         sums = _summed(page, order, _summed(wal[at : at + 8], order, sums))
-        if salts != [salt_1, salt_2] or sums != (sum_1, sum_2):
-            break
-        waiting[number] = page
-        if commit:
-            committed |= waiting
-            waiting.clear()
-        at += _FRAME_HEADER.size + page_bytes
-    return committed
+        is_whole = own == salts and sums == (sum_1, sum_2)
+        if is_sound and is_whole:
+            waiting[number] = page
+            if commit:
+                committed |= waiting
+                waiting.clear()
+            continue
+        is_sound = False
+        if own == salts and 0 < number <= _PAGES_MAX:
+            left[number] = page
+            has_commit |= is_whole and commit > 0
+        sums = sum_1, sum_2  # a frame is held against what stands in the one before it
+    return Wal(committed, {**waiting, **left} if left else {}, has_commit)
 
 
 def _summed(data: bytes, order: str, sums: tuple[int, int]) -> tuple[int, int]:
+    """SQLite's checksum: for each pair of words ``first += even + second; second += odd + first``, mod 2^32.
+    That is linear, so each pair counts with a power of one matrix, whose entries are Fibonacci numbers."""
+    words = np.frombuffer(data, f"{order}u4").astype(np.uint32).reshape(-1, 2)
+    near, across, far = _weights(len(words))
+    even, odd = words[:, 0], words[:, 0] + words[:, 1]
     first, second = sums
-    words = struct.unpack(f"{order}{len(data) // 4}I", data)
-    for even, odd in zip(words[::2], words[1::2], strict=True):
-        first = (first + even + second) & 0xFFFFFFFF
-        second = (second + odd + first) & 0xFFFFFFFF
-    return first, second
+    return (
+        _sum(near, even, first) + _sum(across, odd, second) & _WORD,
+        _sum(across, even, first) + _sum(far, odd, second) & _WORD,
+    )
+
+
+def _sum(weights: _Words, words: _Words, before: int) -> int:
+    return int(np.dot(weights[1:], words)) + int(weights[0]) * before
+
+
+@lru_cache(8)
+def _weights(pairs: int) -> tuple[_Words, _Words, _Words]:
+    """The entries of ``[[1, 1], [1, 2]] ** n`` for n from ``pairs`` to 0."""
+    rows, row = [], (1, 0, 1)
+    for _ in range(pairs + 1):
+        rows.append(row)
+        near, across, far = row
+        row = (near + across) & _WORD, (across + far) & _WORD, (across + 2 * far) & _WORD
+    near, across, far = np.array(rows[::-1], np.uint64).T
+    return near, across, far
 
 
 def _begin(number: int) -> int:

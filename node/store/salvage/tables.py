@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import mmap
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -106,10 +106,10 @@ def salvage(path: Path, schema: Schema, take: Take = take_none) -> Salvage:
     with _opened(path) as data:
         page_bytes = page_bytes_of(data, schema.page_bytes)
         wal = path.with_name(f"{path.name}-wal")
-        newer: dict[int, bytes] = {}
+        newer: Mapping[int, bytes] = {}
         if wal.exists():
             with translated(f"{wal} cannot be read"):
-                newer = of_wal(wal.read_bytes(), page_bytes)
+                newer = of_wal(wal.read_bytes(), page_bytes).committed
         return read(Image(data, page_bytes, newer), schema, take)
 
 

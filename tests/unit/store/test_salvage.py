@@ -91,11 +91,52 @@ def test_rows_that_only_the_wal_holds_come_too(tmp_path: Path) -> None:
         expected = rows_of(path)
     copy.with_name("copy.sqlite-wal").write_bytes(wal)
     assert found(salvage(copy, SCHEMA)) == expected
-    assert of_wal(wal, 1_024)
-    torn = bytearray(wal)
-    torn[len(torn) - 5] ^= 1
-    assert len(of_wal(bytes(torn), 1_024)) <= len(of_wal(wal, 1_024)), "a commit that is not whole is none"
-    assert of_wal(b"\0" * 200, 1_024) == {}
+    whole = of_wal(wal, 1_024)
+    assert whole.committed
+    assert not whole.left
+    assert not of_wal(b"\0" * 200, 1_024).committed
+
+
+def wal_of_commits(path: Path, count: int) -> bytes:
+    """A WAL with so many commits of a page each."""
+    made(path, 10)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        for number in range(count):
+            connection.execute("UPDATE word SET number = ? WHERE name = 'word 3'", (number + 2,))
+        return path.with_name(f"{path.name}-wal").read_bytes()
+
+
+def test_what_sqlite_drops_behind_a_damaged_frame_is_seen(tmp_path: Path) -> None:
+    """SQLite itself reads as far as ``committed`` says; a cut-off frame or a missing commit is no damage."""
+    path, frame = tmp_path / "file.sqlite", 24 + 1_024
+    wal = wal_of_commits(path, 6)
+    before = path.read_bytes()
+    assert len(wal) == 32 + 6 * frame
+    for damaged in range(6):
+        for inside in (3, 9, 20, 24 + 500):  # number, salt, checksum, page
+            torn = bytearray(wal)
+            torn[32 + damaged * frame + inside] ^= 1
+            seen = of_wal(bytes(torn), 1_024)
+            assert len(seen.committed) == min(1, damaged)
+            has_other_salt = inside == 9
+            # A damaged checksum is what the next frame is held against.
+            commits = 5 - damaged - (inside == 20)
+            assert seen.has_commit == (commits > 0), (damaged, inside)
+            assert bool(seen.left) == (commits > 0 or not has_other_salt)
+            copy = tmp_path / "copy.sqlite"
+            copy.write_bytes(before)
+            copy.with_name("copy.sqlite-wal").write_bytes(torn)
+            with closing(sqlite3.connect(copy)) as connection:
+                assert connection.execute("PRAGMA wal_checkpoint").fetchone()[1] == damaged
+    for length in (32 + 5 * frame + 100, 32 + 5 * frame, 100):
+        assert not of_wal(wal[:length], 1_024).left, "nothing but cut off"
+    head = bytearray(wal)
+    head[17] ^= 1
+    seen = of_wal(bytes(head), 1_024)
+    assert not seen.committed
+    assert seen.has_commit, "a damaged header takes all of them"
 
 
 def test_no_bytes_make_it_fail_or_run_on() -> None:
