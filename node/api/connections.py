@@ -20,6 +20,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import ssl
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
@@ -30,7 +31,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from node.api.heads import Heads
 from node.core.metrics import Metrics
-from node.core.settings import Server
+from node.core.server_settings import Server
 
 UNREAD_MAX_S = 30
 """How long a client may leave unread what was written, before the kernel ends the connection."""
@@ -38,6 +39,8 @@ UNREAD_MAX_BYTES = 128 * 1024
 """What the kernel keeps for a client beyond what it has room for; it would be megabytes."""
 LINGER_S = 1.0
 """How long the rest of a body that was refused is still read, so that its sender sees the reply."""
+HANDSHAKE_S = 10.0
+"""How long a client may take to agree on encryption; until then it has no place in the crowd."""
 _ACCEPTED_AT_ONCE = 32
 ACCEPTED_MAX = 4 * _ACCEPTED_AT_ONCE
 """Of one listening socket: the event loop accepts so many in each of its rounds, and it takes three more
@@ -49,9 +52,9 @@ _SHOWN_CHARS = 120
 log = logging.getLogger("neuroswarm.connections")
 
 
-AtOnce: TypeAlias = Callable[[bytes], bytes | object | None]
-"""Of a body that came with a known head: the whole reply; what was begun of it, for the handler to go on with
-(``Connection.taken``); None: nothing."""
+AtOnce: TypeAlias = Callable[[bytes, object], bytes | object | None]
+"""Of a body that came with a known head, and who sent that: the whole reply; what was begun of it, for the
+handler to go on with (``Connection.taken``); None: nothing."""
 
 
 class Connection(web.RequestHandler):
@@ -101,9 +104,10 @@ class Connection(web.RequestHandler):
         is_waiting = waiter is not None and not waiter.done() and not (self._messages or self._paused)
         if self._at_once is None or not is_waiting or self._close or self._force_close:
             return False
-        if (body := self._heads.body_of(data)) is None:
+        if (found := self._heads.body_of(data, self.address)) is None:
             return False
-        reply = self._at_once(body)
+        body, whose = found
+        reply = self._at_once(body, whose)
         if not isinstance(reply, bytes):
             self._begun = (body, reply)
             return False
@@ -119,13 +123,13 @@ class Connection(web.RequestHandler):
         begun, self._begun = self._begun, None
         return begun[1] if begun is not None and begun[0] == body else None
 
-    def learn(self, request: web.BaseRequest, body: bytes) -> None:
-        """``request``, which is handled now and whose body is there whole, may be answered at once when its
-        head comes again."""
+    def learn(self, request: web.BaseRequest, body: bytes, whose: object) -> None:
+        """``request``, which is handled now, is ``whose`` and whose body is there whole, may be answered at
+        once when its head comes again."""
         piece, self._piece = self._piece, None
         if self._at_once is not None and piece is not None and self._heads.is_whole(piece, body):
             self._is_between = True
-            self._heads.learn(piece, request, body)
+            self._heads.learn(piece, self.address, request, body, whose)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -240,9 +244,12 @@ async def serving(
     limits: Server,
     metrics: Metrics,
     at_once: AtOnce | None = None,
+    tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[None]:
     """Answer on these bound sockets while the context lasts; what is under way at its end is waited for.
-    ``at_once``: what answers requests whose heads were read before."""
+    ``at_once``: what answers requests whose heads were read before. ``tls``: with what connections are
+    encrypted."""
+    handshake_s = None if tls is None else HANDSHAKE_S
     runner = web.AppRunner(app, shutdown_timeout=limits.shutdown_timeout_s)
     await runner.setup()
     assert runner.server is not None
@@ -264,7 +271,15 @@ async def serving(
     try:
         for one in sockets:
             _bound_unread(one)
-            listeners.append(await loop.create_server(connection, sock=one, backlog=_ACCEPTED_AT_ONCE))
+            listeners.append(
+                await loop.create_server(
+                    connection,
+                    sock=one,
+                    backlog=_ACCEPTED_AT_ONCE,
+                    ssl=tls,
+                    ssl_handshake_timeout=handshake_s,
+                )
+            )
             one.listen(_QUEUE)
         yield
     finally:

@@ -20,6 +20,7 @@ from node.core.errors import (
     RateLimited,
     Rejected,
     TimedOut,
+    Unauthenticated,
     Unavailable,
 )
 
@@ -29,6 +30,7 @@ _STATUS: tuple[tuple[type[NodeError], int, str], ...] = (
     (BadInput, 400, "Bad input"),
     (Rejected, 422, "Rejected"),
     (Conflict, 409, "Conflict"),
+    (Unauthenticated, 401, "Not authenticated"),
     (Forbidden, 403, "Forbidden"),
     (NotFound, 404, "Not found"),
     (RateLimited, 429, "Too many requests"),
@@ -84,6 +86,8 @@ def from_error(error: NodeError, *, request_id: str, instance: str) -> web.Respo
             more["limit"] = error.limit
         if error.limit is not None and error.field == "body":
             status, title = 413, "Too large"
+    if isinstance(error, Unauthenticated):
+        headers["WWW-Authenticate"] = 'Bearer realm="neuroswarm"'
     if isinstance(error, Conflict):
         more |= {"field": error.field, "standing": dict(error.standing)}
     if isinstance(error, Unavailable):

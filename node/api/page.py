@@ -58,12 +58,6 @@ def is_wanted(request: web.Request) -> bool:
     return "text/html" in accept or "json" not in accept
 
 
-def from_here(request: web.Request) -> None:
-    """Raises ``BadInput`` for a form that another site sends."""
-    if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
-        raise BadInput("forms of other sites are refused", field="Sec-Fetch-Site")
-
-
 def read_form(request: web.Request, body: bytes) -> dict[str, str]:
     """The fields of the form that are not blank. Raises ``BadInput``."""
     if request.content_type.lower() != FORM:

@@ -3,8 +3,8 @@
 Promises:
 - What peers ask for (identity, blocks, reconciliation) is answered to anybody: it is public. How things stand
   is too, but where peers are found, who named them and what went wrong there is told to the operator only.
-  The operator is who calls from this machine, and not through a proxy; there are no API keys yet.
-- A round with peers is the operator's to ask for.
+  The operator is who needs no key on this machine, or shows one with the scope admin.
+- A round with peers is the operator's to ask for (``node.api.access``).
 - Blocks are public ones (``PublicBlocks``), checked, streamed, ``CAR_BYTES_MAX`` at most; what is not here,
   not public, or over that is left out. At most ``PLACES`` bulk answers and reconciliations at once, each held
   only as long as its client takes what the gateway's gate asks of everybody; the rest get 429.
@@ -27,10 +27,10 @@ from node.api.bodies import CID_CHARS_MAX, CIDS_MAX
 from node.api.downloads import attachment
 from node.api.received import BODY, body_in_time, taken_as
 from node.api.replies import Routes, as_json
-from node.core.errors import Forbidden, NotFound, RateLimited, TimedOut, Unavailable
+from node.api.request import CALLER
+from node.core.errors import NotFound, RateLimited, TimedOut, Unavailable
 from node.core.ipld import car
 from node.core.ipld.cid import Cid
-from node.core.peer_address import is_own_host
 from node.core.ports import PublicBlocks
 
 BLOCKS, RECONCILE = "/peers/blocks", "/peers/reconcile"
@@ -47,8 +47,6 @@ BYTES_TYPE = "application/octet-stream"
 CAR_TYPE = "application/vnd.ipld.car; version=1; order=unk; dups=n"
 _BATCH_CIDS = 128
 _BATCH_BYTES = 2**20
-_PROXIES = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via")
-"""What a proxy says when it asks for somebody else."""
 
 _Read = TypeVar("_Read")
 
@@ -94,15 +92,10 @@ def _peering(request: web.Request) -> Peering:
 # --- how things stand -----------------------------------------------------------------------------
 
 
-def _is_operator(request: web.Request) -> bool:
-    """Whether the call comes from this machine, and not from somebody behind a proxy on it."""
-    is_passed_on = any(name in request.headers for name in _PROXIES)
-    return not is_passed_on and is_own_host(request.remote or "")
-
-
 async def _list(request: web.Request) -> web.Response:
     shown = await _peering(request).desk.list()
-    if not _is_operator(request):
+    caller = request.get(CALLER)
+    if caller is None or not caller.is_operator:
         shown["peers"] = [_for_strangers(peer) for peer in shown["peers"]]
     return as_json(shown)
 
@@ -120,8 +113,6 @@ async def _identity(request: web.Request) -> web.Response:
 async def _sync(request: web.Request) -> web.Response:
     address = bodies.parse(request[BODY], bodies.Sync).address
     peering = _peering(request)
-    if not _is_operator(request):
-        raise Forbidden("only the operator of this node may have it read its peers")
     return as_json(await peering.desk.sync(address, peering.wait_s))
 
 

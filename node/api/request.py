@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from node.api.access import Access, Ticket
 from node.core.model import Caller
-from node.core.settings import Server
+from node.core.server_settings import Server
 from node.pipeline.service import Service
 
 SERVICE = web.AppKey("service", Service)
 LIMITS = web.AppKey("limits", Server)
+ACCESS = web.AppKey("access", Access)
 CALLER = web.RequestKey("caller", Caller)
-"""Who asks, from authentication."""
+"""Who asks, from authentication; missing where a stranger asks for what is open to everybody."""
+TICKET = web.RequestKey("ticket", Ticket)
+"""The same, with what he may do and use up."""
 ID = web.RequestKey("id", str)
 """The request's id: the client's own where it is well formed."""

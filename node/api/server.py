@@ -7,7 +7,6 @@ import logging
 import re
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any
@@ -15,25 +14,23 @@ from typing import Any
 from aiohttp import web
 from msgspec.structs import asdict
 
-from node.api import bodies, gateway, ipns, logs, openapi, page, peers, routing, views, witness
+from node.api import bodies, browser, gateway, ipns, logs, openapi, page, peers, routing, views, witness
+from node.api.access import Access, Ticket
 from node.api.connections import AtOnce, Connection, working
-from node.api.downloads import CORS, OPEN
 from node.api.errors import from_error, problem
 from node.api.mcp import door as mcp
 from node.api.openai import models as openai_api
 from node.api.received import BODY, BODY_TIMEOUT_S, arrived, read_body
 from node.api.replies import COMMON, Handler, Routes, as_json, ready_json, told, whole
-from node.api.request import CALLER, ID, LIMITS, SERVICE
+from node.api.request import ACCESS, CALLER, ID, LIMITS, SERVICE, TICKET
 from node.api.stream import STARTED, as_events, while_there
 from node.audit.upkeep.away import Away
 from node.audit.witnesses.ours import BODY_BYTES_MAX, Witness
 from node.core.clock import new_id
 from node.core.errors import BadInput, CorruptState, NodeError, TimedOut, Unavailable
-from node.core.model import Caller
 from node.core.normalise import normalise
-from node.core.peer_address import is_own_host
 from node.core.ports import Tell
-from node.core.settings import Server
+from node.core.server_settings import Server
 from node.pipeline.ready import Again
 from node.pipeline.requests import Ask, Entry, Invalidation, Said
 from node.pipeline.service import Service
@@ -49,7 +46,6 @@ GRACE_S = 5.0
 _OWN_ID = re.compile(r"[A-Za-z0-9_-]{8,64}\Z")
 _UNLIMITED = frozenset({"/livez", "/readyz", "/health", "/metrics"}) | peers.OWN_LIMITS
 _TOO_MANY = "too many requests at once; try again in a moment"
-_LOCAL = Caller()
 _BLOCKS = "/ipfs/"
 _NO_FOLDERS: Mapping[str, logs.Served] = MappingProxyType({})
 
@@ -62,10 +58,12 @@ async def _door(request: web.Request, handler: Handler) -> web.StreamResponse:
     given = request.headers.get("X-Request-Id")
     request_id = request[ID] = given if given and _OWN_ID.match(given) else new_id()
     try:
-        _only_local_pages(request)
-        if handler is _chat and (reply := _at_once(request)) is not None:
+        if (asked_first := _admit(request)) is not None:
+            return asked_first
+        if handler is not _chat:
+            request.app[ACCESS].spend(request.get(TICKET))
+        elif (reply := _at_once(request)) is not None:
             return reply
-        request[CALLER] = _LOCAL
         with working(request):
             response = await _bounded(request, handler)
     except NodeError as exc:
@@ -99,34 +97,31 @@ async def _door(request: web.Request, handler: Handler) -> web.StreamResponse:
     return response
 
 
-def _only_local_pages(request: web.Request) -> None:
-    """A web page elsewhere must not reach a node on loopback (DNS rebinding, cross-site posts). Raises
-    ``BadInput``."""
-    if not _names_loopback(request.host or ""):
-        raise BadInput("this node answers on loopback names only", field="Host")
-    origin = request.headers.get("Origin")
-    if origin is None or origin == f"{request.scheme}://{request.host}" or request.method == "GET":
-        return
-    if request.method not in ("HEAD", "OPTIONS") or not request.path.startswith(OPEN):
-        raise BadInput("requests from other origins are refused", field="Origin")
-
-
-@lru_cache(256)
-def _names_loopback(host: str) -> bool:
-    name, _, port = host.rpartition(":")
-    if not name or port.endswith("]"):  # an IPv6 address has colons of its own, and may stand without a port
-        name = host
-    return is_own_host(name.strip("[]"))
+def _admit(request: web.Request) -> web.Response | None:
+    """Find out who calls, and whether from where he may; the reply where a browser only asks that. Raises
+    ``BadInput``, ``Unauthenticated``, ``Forbidden``."""
+    limits, access = request.app[LIMITS], request.app[ACCESS]
+    try:
+        browser.check(request, limits)
+    except BadInput:
+        access.refused("browser")
+        raise
+    if (reply := browser.preflight(request, limits)) is not None:
+        return reply
+    if (ticket := access.ticket(request)) is not None:
+        request[TICKET], request[CALLER] = ticket, ticket.caller
+    return None
 
 
 async def _common_headers(request: web.Request, response: web.StreamResponse) -> None:
-    """What every response says, one that is streamed too. What is public may be read by pages of any origin,
-    errors included."""
+    """What every response says, one that is streamed too, errors included."""
+    headers = response.headers
     if ID in request:  # not where aiohttp refuses a request by itself
-        response.headers["X-Request-Id"] = request[ID]
-    response.headers.update(COMMON)
-    if request.path.startswith(OPEN):
-        response.headers.update({name: CORS[name] for name in CORS if name not in response.headers})
+        headers["X-Request-Id"] = request[ID]
+    browser.say(request, response, request.app[LIMITS])
+    for name, value in COMMON.items():
+        headers.setdefault(name, value)
+    headers.update(request.app[ACCESS].told(request.get(TICKET)))
 
 
 async def _bounded(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -187,17 +182,18 @@ class _Begun:
 
     request_id: str
     chat: bodies.Chat
+    ticket: Ticket
     again: Again | Awaitable[Again] | NodeError | None = None
 
     @classmethod
-    def of(cls, service: Service, body: bytes, request_id: str) -> _Begun:
+    def of(cls, service: Service, body: bytes, request_id: str, ticket: Ticket) -> _Begun:
         """Raises ``BadInput``."""
         chat = bodies.parse(body, bodies.Chat)
-        begun = cls(request_id, chat)
+        begun = cls(request_id, chat, ticket)
         if chat.is_plain:
             zone = bodies.zone(chat.time_zone)
             try:
-                begun.again = service.again(chat.query, _LOCAL, zone, request_id)
+                begun.again = service.again(chat.query, ticket.caller, zone, request_id)
             except NodeError as exc:
                 begun.again = exc
         return begun
@@ -209,55 +205,59 @@ _BEGUN = web.RequestKey("begun", _Begun)
 def _at_once(request: web.Request) -> web.StreamResponse | None:
     """The reply to a question that is there whole, where it is answered from memory and nothing has to be
     waited for: it takes nobody's place. Else what has begun goes the way of all requests."""
-    app, connection = request.app, request.protocol
+    app, connection, ticket = request.app, request.protocol, request[TICKET]
     body = arrived(request, app[LIMITS].max_body_bytes)
-    if body is None:
-        return None
     begun: object | None = None
-    if isinstance(connection, Connection):
-        connection.learn(request, body)
+    if body is not None and isinstance(connection, Connection):
+        connection.learn(request, body, ticket)
         begun = connection.taken(body)
-    if isinstance(begun, _Begun):
+    if isinstance(begun, _Begun) and begun.ticket is ticket:
         request[ID] = begun.request_id
     else:
+        app[ACCESS].spend(ticket)
+        if body is None:
+            return None
         if app[_BUSY].locked():
             raise Unavailable(_TOO_MANY)
-        begun = _Begun.of(app[SERVICE], body, request[ID])
+        begun = _Begun.of(app[SERVICE], body, request[ID], ticket)
     if isinstance(begun.again, NodeError):
         raise begun.again
     if isinstance(begun.again, Again):
-        return told(request, views.again(begun.again), request[ID])
+        return told(request, views.again(begun.again), request[ID], app[ACCESS].told(ticket))
+    assert body is not None
     request[BODY], request[_BEGUN] = body, begun
     return None
 
 
 def at_once(app: web.Application) -> AtOnce:
     """What answers, from memory, questions whose heads were read before; the same as ``_door`` and ``_chat``
-    come to. A head that says who asks will have to be part of it."""
-    service, busy = app[SERVICE], app[_BUSY]
+    come to. Whoever sent the head still has to be let in."""
+    service, busy, access = app[SERVICE], app[_BUSY], app[ACCESS]
 
-    def answered(body: bytes) -> bytes | _Begun | None:
-        if busy.locked():
+    def answered(body: bytes, ticket: object) -> bytes | _Begun | None:
+        if busy.locked() or not (isinstance(ticket, Ticket) and access.lets_in(ticket)):
             return None
         try:
-            begun = _Begun.of(service, body, new_id())
+            begun = _Begun.of(service, body, new_id(), ticket)
         except BadInput:
             return None
         if isinstance(begun.again, Again):
-            return whole(views.again(begun.again), begun.request_id)
+            return whole(views.again(begun.again), begun.request_id, access.told(ticket))
         return begun
 
     return answered
 
 
 async def _chat(request: web.Request) -> web.StreamResponse:
-    begun = request.get(_BEGUN) or _Begun.of(request.app[SERVICE], request[BODY], request[ID])
+    begun = request.get(_BEGUN) or _Begun.of(
+        request.app[SERVICE], request[BODY], request[ID], request[TICKET]
+    )
     chat, again = begun.chat, begun.again
     if isinstance(again, NodeError):
         raise again
     if again is not None:
         again = again if isinstance(again, Again) else await again
-        return told(request, views.again(again), again.request)
+        return told(request, views.again(again), again.request, request.app[ACCESS].told(request[TICKET]))
     ask = Ask(
         text=chat.query,
         caller=request[CALLER],
@@ -289,7 +289,6 @@ async def _page(request: web.Request) -> web.Response:
 
 
 async def _page_ask(request: web.Request) -> web.Response:
-    page.from_here(request)
     sent = page.read_form(request, request[BODY])
     question, text = sent.get("q", ""), sent.get("text", "")
     try:
@@ -372,7 +371,10 @@ async def _readyz(request: web.Request) -> web.Response:
 
 
 async def _health(request: web.Request) -> web.Response:
+    caller = request.get(CALLER)
     body = views.health(await request.app[SERVICE].health(), service_id=request.app[_SERVICE_ID])
+    if caller is None or not caller.is_operator:
+        body = {name: body[name] for name in ("status", "version")}
     return as_json(body, 503 if body["status"] == "fail" else 200, "application/health+json")
 
 
@@ -424,14 +426,17 @@ def build(
     cosigner: Witness | None = None,
     peering: peers.Peering | None = None,
     away: Away | None = None,
+    access: Access | None = None,
 ) -> web.Application:
     """The application, not yet listening. ``router``: what strangers may fetch, and where; ``gate``: within
     which bounds; ``folders``: the logs that are served, by name; ``cosigner``: our witness; ``peering``: what
-    peers are answered from; ``away``: where epochs of logs were moved to."""
+    peers are answered from; ``away``: where epochs of logs were moved to; ``access``: who may call; without
+    it there are no keys."""
     app = web.Application(middlewares=[_door], client_max_size=limits.max_body_bytes + 1)
     app.on_response_prepare.append(_common_headers)
     app[SERVICE] = service
     app[LIMITS] = limits
+    app[ACCESS] = access or Access(limits)
     app[_BUSY] = asyncio.Semaphore(limits.concurrent_requests_max)
     app[_SERVICE_ID] = service_id
     app[logs.LOGS] = folders

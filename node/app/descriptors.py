@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from node.api.connections import ACCEPTED_MAX
 from node.core.errors import Misconfigured
-from node.core.settings import Server
+from node.core.server_settings import Server
 
 log = logging.getLogger("neuroswarm")
 

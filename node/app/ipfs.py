@@ -126,14 +126,14 @@ def multiaddrs(url: str, announced: Sequence[str]) -> tuple[str, ...]:
     if announced:
         return tuple(announced)
     parts = urlsplit(url)
-    host = parts.hostname or ""
+    host, kind = parts.hostname or "", "tls/http" if parts.scheme == "https" else "http"
     try:
         address = ip_address(host)
     except ValueError:
-        return (f"/dns/{host}/tcp/{parts.port}/http",)
+        return (f"/dns/{host}/tcp/{parts.port}/{kind}",)
     if address.is_unspecified:
         return ()
-    return (f"/ip{address.version}/{host}/tcp/{parts.port}/http",)
+    return (f"/ip{address.version}/{host}/tcp/{parts.port}/{kind}",)
 
 
 def routing(ground: Ground, ipfs: Ipfs, blocks: PublicReader, url: str) -> Router:

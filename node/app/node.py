@@ -21,9 +21,11 @@ from pathlib import Path
 
 from node.answer.rescore import Kept, Peers, Rescorer, by_calibration
 from node.api import connections, local, server
+from node.api.access import Access
 from node.api.gateway import Gate
 from node.api.peers import Peering
 from node.app import door
+from node.app.access import FLUSH_EVERY_S, KeyDesk, may_listen, open_keys, tls_of
 from node.app.backup import TICK_S
 from node.app.clock import Watch
 from node.app.data_files import of_others
@@ -46,6 +48,7 @@ from node.core.clock import Clock, SystemClock
 from node.core.errors import NodeError
 from node.core.model import Check
 from node.core.scheduler import Scheduler
+from node.core.server_settings import Server
 from node.core.settings import Clock as ClockSettings
 from node.core.settings import Log, Models, Settings
 from node.ipfs.mirror import Mirror
@@ -55,6 +58,7 @@ from node.peers.sync.blocks import Gets
 from node.pipeline.class_limit import class_limit
 from node.pipeline.ports import Ports
 from node.pipeline.service import Service
+from node.store.api_keys import ApiKeys
 from node.store.guard import StoreGuard
 from node.store.hit_counts import UseTally
 from node.store.retention.erase import Eraser
@@ -99,7 +103,7 @@ async def throwaway(settings: Settings, clock: Clock) -> AsyncIterator[Running]:
         data_dir=str(folder / "data"),
         governance_dir=str(folder / "logs"),
         index_file=str(folder / "none.json"),
-        server=replace(settings.server, host="127.0.0.1", port=0),
+        server=Server(port=0),
         models=Models(ollama_url=""),
         ipfs=replace(settings.ipfs, kubo_url=""),
         cache=replace(settings.cache, shadow=False, audit_share=0.0),
@@ -116,6 +120,8 @@ async def throwaway(settings: Settings, clock: Clock) -> AsyncIterator[Running]:
 async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Running:
     ground = await open_ground(settings, wall, stack)
     clock, data_dir, store = ground.clock, ground.data_dir, ground.store
+    keys = await open_keys(ground)
+    may_listen(settings.server, keys)
     guard = await open_guard(ground)
     for certificate in ground.identity.certificates():
         await store.records.add(certificate)
@@ -145,6 +151,7 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
     stack.push_async_callback(uses.flush)
     scheduler = Scheduler(wall)
     _schedule(scheduler, ground, memory, portable, eraser, uses)
+    scheduler.every(FLUSH_EVERY_S, "flush_keys", keys.flush)
     scheduler.every(MARK_EVERY_S, "mark_store", guard.mark)
     logs = await open_logs(ground, daemon, scheduler)
     ipfs.start(logs.heads)
@@ -184,8 +191,8 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
     walk.auditor.start(walk.pipeline.afresh, lambda: walk.pipeline.under_way)
     stack.callback(service.release)
     stack.callback(peers.peering.release)
-    url = await _listen(service, ground, logs, ipfs, peers.peering)
-    desk = operator_desk(ground, ipfs, memory.kept, eraser, walk.router, peers.desk, reach)
+    url = await _listen(service, ground, logs, ipfs, peers.peering, keys)
+    desk = operator_desk(ground, ipfs, memory.kept, eraser, walk.router, peers.desk, KeyDesk(keys), reach)
     await stack.enter_async_context(local.listening(data_dir, desk.do, desk.stream))
     checks = tuple(await service.health())
     warm(walk.generators, checks)
@@ -350,13 +357,16 @@ async def _log_rules(ground: Ground) -> None:
     await ground.state.set_meta(_RULES, digest)
 
 
-async def _listen(service: Service, ground: Ground, logs: Logs, ipfs: Ipfs, peering: Peering) -> str:
+async def _listen(
+    service: Service, ground: Ground, logs: Logs, ipfs: Ipfs, peering: Peering, keys: ApiKeys
+) -> str:
     settings, stack = ground.settings, ground.stack
+    tls = await asyncio.to_thread(tls_of, settings.server)
     sockets = await asyncio.to_thread(door.bound, settings.server.host, settings.server.port)
     for one in sockets:
         stack.callback(one.close)
     host = f"[{settings.server.host}]" if ":" in settings.server.host else settings.server.host
-    url = f"http://{host}:{sockets[0].getsockname()[1]}"
+    url = f"{'http' if tls is None else 'https'}://{host}:{sockets[0].getsockname()[1]}"
     public = ipfs.reader(ground.store, logs.blocks)
     limits = fitted(settings.server, len(sockets))
     application = server.build(
@@ -369,8 +379,11 @@ async def _listen(service: Service, ground: Ground, logs: Logs, ipfs: Ipfs, peer
         gate=Gate(asyncio.Semaphore(settings.ipfs.gateway_concurrent_max), kept_s=settings.erasure.within_s),
         peering=peering,
         away=logs.away,
+        access=Access(settings.server, keys, ground.clock, ground.metrics),
     )
-    open_door = connections.serving(application, sockets, limits, ground.metrics, server.at_once(application))
+    open_door = connections.serving(
+        application, sockets, limits, ground.metrics, server.at_once(application), tls
+    )
     await stack.enter_async_context(open_door)
     stack.callback(service.stop_accepting)
     return url

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
+from node.app.access import KeyDesk, open_keys
 from node.app.clock import accept
 from node.app.guard import guard_of
 from node.app.ipfs import Ipfs, open_ipfs
@@ -55,11 +56,19 @@ async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
         links = Links(settings, ground.http, ipfs.names, None, clock)
         known = Known(peer_store, admitter, links, ledger)
         peers, _ = desk_of(ground, known, None, partial(published_size, ground.data_dir))
-        yield operator_desk(ground, ipfs, kept, eraser, router, peers, Reach.of(ground, kept.backups))
+        keys = KeyDesk(await open_keys(ground))
+        yield operator_desk(ground, ipfs, kept, eraser, router, peers, keys, Reach.of(ground, kept.backups))
 
 
 def operator_desk(
-    ground: Ground, ipfs: Ipfs, kept: Kept, eraser: Eraser, router: Router, peers: PeerDesk, reach: Reach
+    ground: Ground,
+    ipfs: Ipfs,
+    kept: Kept,
+    eraser: Eraser,
+    router: Router,
+    peers: PeerDesk,
+    keys: KeyDesk,
+    reach: Reach,
 ) -> OperatorDesk:
     """All that the operator's commands do, over what is open."""
     records, decisions, clock = ground.store.records, ground.decisions, ground.clock
@@ -79,6 +88,7 @@ def operator_desk(
         kept.backups,
         reach,
         peers,
+        keys,
         ground.data_dir,
         lambda: accept(clock, ground.data_dir, ground.recorder, VERSION),
     )

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from node.app.access import KeyDesk
 from node.app.backup import Backups
 from node.app.reach import Place, Reach
 from node.app.transfer.cache_file import ALL_SCOPES, BATCH_LINES_MAX, CacheFile, scope_of
@@ -89,8 +90,8 @@ class LaterSemantics:
 
 @dataclass(frozen=True, slots=True)
 class OperatorDesk:
-    """Build one per data directory. Each method takes and returns what JSON can hold. ``peers``: the part of
-    it that has commands of its own."""
+    """Build one per data directory. Each method takes and returns what JSON can hold. ``peers`` and
+    ``keys``: the parts of it that have commands of their own."""
 
     file: CacheFile
     invalidator: Invalidator
@@ -100,12 +101,14 @@ class OperatorDesk:
     backups: Backups
     reach: Reach
     peers: PeerDesk
+    keys: KeyDesk
     folder: Path
     accept_clock: Callable[[], Awaitable[dict[str, Any]]]
 
     async def do(self, what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         """``import``, ``export``, ``export_car``, ``name``, ``invalidate``, ``erase``, ``backup``,
-        ``rotate``, ``accept_loss``, ``accept_clock`` or one of ``PeerDesk.commands``. Raises ``BadInput``,
+        ``rotate``, ``accept_loss``, ``accept_clock`` or one of ``PeerDesk.commands`` and
+        ``KeyDesk.commands``. Raises ``BadInput``,
         ``NotFound``, ``Rejected``, ``Unavailable``, ``Misconfigured``."""
         commands: dict[str, Command] = {
             "import": self.take,
@@ -119,6 +122,7 @@ class OperatorDesk:
             "backup": self.backups.do,
             "accept_clock": lambda _asked: self.accept_clock(),
             **self.peers.commands(),
+            **self.keys.commands(),
         }
         if what not in commands:
             raise BadInput(f"there is no command {what[:64]!r}", field="command")

@@ -76,6 +76,8 @@ def _document(body: bytes) -> dict[str, Any]:
 
 def base(args: argparse.Namespace, settings: Settings) -> str:
     """The address of the node: as given, else where the settings say that it listens."""
-    host = settings.server.host
+    server = settings.server
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(server.host, server.host)  # noqa: S104 - read, not bound
     host = f"[{host}]" if ":" in host else host
-    return str(args.url or f"http://{host}:{settings.server.port}").rstrip("/")
+    scheme = "https" if server.is_tls else "http"
+    return str(args.url or f"{scheme}://{host}:{server.port}").rstrip("/")

@@ -10,7 +10,19 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from node.cli import backup, cache, cache_files, explain, keys, log, log_recover, log_repair, parser, peers
+from node.cli import (
+    apikeys,
+    backup,
+    cache,
+    cache_files,
+    explain,
+    keys,
+    log,
+    log_recover,
+    log_repair,
+    parser,
+    peers,
+)
 from node.cli.ask import ask
 from node.cli.doctor import doctor
 from node.cli.feedback import feedback
@@ -33,6 +45,9 @@ COMMANDS: Mapping[str, Command] = {
     "doctor": doctor,
     "keys show": keys.show,
     "keys rotate": keys.rotate,
+    "apikeys create": apikeys.create,
+    "apikeys list": apikeys.listed,
+    "apikeys revoke": apikeys.revoke,
     "model": model,
     "teach": teach,
     "feedback": feedback,

@@ -27,6 +27,10 @@ class NotFound(NodeError):
     """The thing named is not here (or not for this caller, which must look the same)."""
 
 
+class Unauthenticated(NodeError):
+    """Nobody knows who calls: no key, or one that does not hold."""
+
+
 class Forbidden(NodeError):
     """The caller may not do this."""
 
@@ -66,6 +70,10 @@ class RateLimited(Unavailable):
     def __init__(self, message: str, *, retry_after_s: float) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
+
+
+class BudgetSpent(RateLimited):
+    """A key has used up what it may have in a day."""
 
 
 class CorruptState(NodeError):

@@ -16,29 +16,15 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from node.core.errors import Misconfigured, Rejected
-from node.core.peer_address import address_of, is_own_host
+from node.core.peer_address import address_of
 from node.core.record import public_key_of
+from node.core.server_settings import Server as Server
+from node.core.server_settings import check_server
 from node.core.setting_fields import between, bound, one_of, web_address
 
 ENV_PREFIX = "NEUROSWARM_"
 API_KEY = "NEUROSWARM_API_KEY"
 """The key by which programs on this machine ask a node: theirs, and no setting of the node."""
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """Where the node listens, and the bounds of a request. ``idle_timeout_s``: how long a connection may take
-    to send the head of a request, from its beginning or its last reply on; longer than a proxy in front keeps
-    connections (nginx: 60 s)."""
-
-    host: str = "127.0.0.1"
-    port: int = between(0, 8642, 65_535)
-    max_body_bytes: int = between(1_024, 65_536, 64 * 2**20)
-    request_timeout_s: float = between(1, 60.0, 600)
-    concurrent_requests_max: int = between(1, 1_024, 100_000)
-    connections_max: int = between(128, 2_048, 100_000)
-    idle_timeout_s: float = between(1, 75.0, 3_600)
-    shutdown_timeout_s: float = between(1, 20.0, 600)
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,11 +435,7 @@ def _check(settings: Settings) -> None:
                 check(value)
             except Rejected as exc:
                 raise Misconfigured(f"setting {key}: {exc}") from exc
-    if not is_own_host(settings.server.host):
-        raise Misconfigured(
-            f"setting server.host is {settings.server.host!r}: without API keys this node listens on "
-            "loopback only (127.0.0.1, ::1 or localhost)"
-        )
+    check_server(settings.server)
 
 
 def load(

@@ -17,6 +17,8 @@ from node.cache.refuted import Said as Repeated
 from node.core.errors import BadInput, Conflict, Forbidden, NotFound, Rejected, Unavailable
 from node.core.ipld.cid import Cid
 from node.core.model import (
+    SCOPE_PUBLIC,
+    SCOPE_SHARED,
     Caller,
     Client,
     Confidence,
@@ -100,6 +102,7 @@ class Entries:
         default = own if volatility(text).personal else caller.default_scope
         asked = {None: default, "private": own}.get(entry.scope, entry.scope)
         assert asked is not None
+        _check_scope(asked, caller)
         claim = None if entry.source in (None, caller.by) else entry.source
         source = SourceRef(CLIENT, claim or caller.by, client=Client(caller.by, claim))
         memory = Memory(
@@ -174,6 +177,14 @@ class Entries:
         decision = (await self.recorder.enter(entry, private)).ref
         await self.ports.eraser.erase(stored, "client_delete")
         return decision
+
+
+def _check_scope(asked: str, caller: Caller) -> None:
+    """Raises ``Forbidden`` where this caller's entries may not be seen by so many."""
+    if asked == SCOPE_SHARED and not caller.sees_shared:
+        raise Forbidden("this key's entries stay with its tenant; the operator allows no shared pool")
+    if asked == SCOPE_PUBLIC and not caller.may_publish:
+        raise Forbidden("this key may not publish")
 
 
 def _stored(remembered: Remembered, entry: Entry) -> str:

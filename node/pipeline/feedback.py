@@ -52,7 +52,7 @@ class Judging:
             raise Forbidden("this key may not write, so it cannot correct")
         if cid is None:
             assert request_id is not None
-            known = await self._answered(request_id)
+            known = await self._answered(request_id, caller)
             if known is None:
                 return await self._on_draft(request_id, verdict, correction, caller)
             cid = str(known)
@@ -61,9 +61,9 @@ class Judging:
             raise NotFound("no such entry")
         await _check_correction(correction, stored.record.answer)
         if request_id is not None:
-            await self.ports.watch.feedback(request_id, str(stored.cid), verdict)
+            await self.ports.watch.feedback(caller.request(request_id), str(stored.cid), verdict)
         stated = await self._stated(stored, stored.record, said)
-        asked = None if request_id is None else self.ports.pipeline.asked_in(request_id, caller.tenant)
+        asked = None if request_id is None else self.ports.pipeline.asked_in(request_id, caller)
         if verdict == "invalid":
             scope = None if stated.is_for_all else private_scope(caller.tenant)
             await self.ports.refuted.invalid(
@@ -133,12 +133,12 @@ class Judging:
             await self.recorder.enter(entry, private, is_done=True)
         return _Stated(decision, statement, is_for_all)
 
-    async def _answered(self, request_id: str) -> Cid | None:
+    async def _answered(self, request_id: str, caller: Caller) -> Cid | None:
         """The record that answered a request. Raises ``BadInput`` where the id says not which."""
         try:
-            if self.ports.pipeline.is_reused(request_id):
+            if self.ports.pipeline.is_reused(request_id, caller):
                 raise Rejected("several questions were asked under this id")
-            return await self.ports.state.cid_of_request(request_id)
+            return await self.ports.state.cid_of_request(caller.request(request_id))
         except Rejected as exc:
             raise BadInput(f"{exc}; name the entry by its cid", field="request_id") from exc
 
@@ -156,7 +156,7 @@ class Judging:
         self, request_id: str, verdict: str, correction: str | None, caller: Caller
     ) -> Feedback:
         """A verdict on what was never stored: ``invalid`` drops it."""
-        drafts: list[Draft[Any]] = self.ports.drafts.of_request(request_id, caller.tenant)
+        drafts: list[Draft[Any]] = self.ports.drafts.of_request(caller.request(request_id), caller.tenant)
         if not drafts:
             raise NotFound("no stored answer and no draft belongs to this request_id")
         if correction is not None and len(drafts) > 1:

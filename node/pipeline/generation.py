@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from node.answer import reasons
@@ -13,7 +14,7 @@ from node.answer.quotes import quoted, unanswered
 from node.answer.revise import first_sentence, revision
 from node.answer.score.confidence import judge, observe, origin_of
 from node.core.clock import Clock, random_bytes
-from node.core.model import Answer, Freshness, Kind, Usage
+from node.core.model import Answer, Freshness, Kind, Query, Usage
 from node.core.ports import Tell, Vector
 from node.core.record import ModelRef
 from node.language import conversation, tables, tongue
@@ -45,7 +46,9 @@ class Generation:
         if walk.route.needs_history or (order is not None and not walk.history):
             return await self._revise(walk, order)
         started = self.clock.monotonic()
-        composed = await self.composed(walk, walk.query.deadline, tell=walk.tell)
+        with self._metered(walk) as made:
+            composed = await self.composed(walk, walk.query.deadline, tell=walk.tell)
+            made += [composed]
         walk.retry_after_s = composed.retry_after_s
         walk.add(*composed.tried)
         outcome = self.reached(walk, composed)
@@ -62,6 +65,22 @@ class Generation:
                 composed, outcome = shown, self.reached(walk, shown)
         walk.note("compose", composed.source.kind, composed.source.id, since_ms(self.clock, started))
         return outcome
+
+    @contextmanager
+    def _metered(self, walk: Walk) -> Iterator[list[Composed]]:
+        """One question that models are asked for, unless what is put into the list says that none has
+        answered. Raises ``BudgetSpent``."""
+        meter = walk.query.caller.meter
+        if meter is None or all(engine.missing is not None for engine in self.composer.engines):
+            yield []
+            return
+        meter.take()
+        made: list[Composed] = []
+        try:
+            yield made
+        finally:
+            if not any(one.draft is not None for one in made):
+                meter.give_back()
 
     async def composed(
         self,
@@ -94,12 +113,12 @@ class Generation:
             talk=talk,
         )
 
-    async def whole_question(
-        self, text: str, history: Sequence[tuple[str, str]], deadline: float
-    ) -> str | None:
+    async def whole_question(self, query: Query, text: str, history: Sequence[tuple[str, str]]) -> str | None:
         """A follow-up as a question that can be asked alone: by a model, or where there is none as its words
-        let one guess."""
-        now = self.clock.monotonic()
+        let one guess, or the caller may ask none any more."""
+        now, deadline, meter = self.clock.monotonic(), query.deadline, query.caller.meter
+        if meter is not None and meter.is_spent:
+            return guess(text, history[-1][0])
         made = await self.composer.whole_question(
             history,
             text,
@@ -132,12 +151,14 @@ class Generation:
         if kind == "again":
             return self.reached(walk, quoted(answered))
         started = self.clock.monotonic()
-        composed = await self.composer.revise(
-            revision(walk.history, walk.query.text, kind, target),
-            deadline=walk.query.deadline,
-            tag=random_bytes(6).hex(),
-            tell=walk.tell,
-        )
+        with self._metered(walk) as made:
+            composed = await self.composer.revise(
+                revision(walk.history, walk.query.text, kind, target),
+                deadline=walk.query.deadline,
+                tag=random_bytes(6).hex(),
+                tell=walk.tell,
+            )
+            made += [composed]
         walk.retry_after_s = composed.retry_after_s
         walk.add(*composed.tried)
         if composed.abstained and not composed.text:

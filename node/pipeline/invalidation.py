@@ -82,13 +82,17 @@ class Invalidator:
         )
 
 
+def _is_for_all(caller: Caller) -> bool:
+    return caller.is_operator or caller.default_scope == SCOPE_SHARED
+
+
 def _scopes(wanted: str | None, caller: Caller | None) -> tuple[str, ...] | None:
     """Where whoever asks may invalidate; None: everywhere."""
     own = private_scope((caller or Caller()).tenant)
     scope = own if wanted == "private" else wanted
     if caller is None:
         return None if scope is None else (scope,)
-    allowed = (own, SCOPE_SHARED, SCOPE_PUBLIC) if caller.default_scope == SCOPE_SHARED else (own,)
+    allowed = (own, SCOPE_SHARED, SCOPE_PUBLIC) if _is_for_all(caller) else (own,)
     if scope is None:
         return allowed
     if scope not in allowed:

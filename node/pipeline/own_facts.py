@@ -178,15 +178,15 @@ class OwnFacts:
             answer.route.kind.value,
             answer.hit.kind if answer.hit is not None else "",
         )
-        turns = self._sessions.setdefault((query.caller.tenant, query.session), deque(maxlen=TURNS_MAX))
+        turns = self._sessions.setdefault((query.caller.person, query.session), deque(maxlen=TURNS_MAX))
         turns.append(told)
-        self._sessions.move_to_end((query.caller.tenant, query.session))
+        self._sessions.move_to_end((query.caller.person, query.session))
         while len(self._sessions) > SESSIONS_MAX:
             self._sessions.popitem(last=False)
 
     def _count_in(self, answer: Answer) -> None:
         """Count the questions of a request that were answered, and those that what is stored answered."""
-        day, tenant = answer.query.local.date(), answer.query.caller.tenant
+        day, tenant = answer.query.local.date(), answer.query.caller.person
         counted = self._days.get(tenant)
         if counted is None:
             counted = self._days[tenant] = Counter()
@@ -260,7 +260,7 @@ class OwnFacts:
     async def _say(self, ask: str, topic: str | None, when: str | None, query: Query, tongue: _Tongue) -> str:
         if ask in ("count", "questions", "hits"):
             return await self._count(ask, when, query, tongue)
-        turns = tuple(self._sessions.get((query.caller.tenant, query.session or ""), ()))
+        turns = tuple(self._sessions.get((query.caller.person, query.session or ""), ()))
         told = _turn_about(turns, topic)
         if told is not None and (topic is None or ask in ("source", "confidence", "why")):
             return await self._of_turn(ask, told, query, tongue)
@@ -308,7 +308,7 @@ class OwnFacts:
         said = tongue.say(when or "ever")
         if ask != "count":
             sums: Counter[str] = Counter()
-            for (day, what), times in self._days.get(query.caller.tenant, {}).items():
+            for (day, what), times in self._days.get(query.caller.person, {}).items():
                 if (since is None or day >= since.date()) and (before is None or day < before.date()):
                     sums[what] += times
             number, hits = tongue.number(sums["questions"]), tongue.number(sums["hits"])

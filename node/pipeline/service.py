@@ -117,7 +117,7 @@ class Service:
         started = self._p.clock.monotonic()
         answer = await self._p.pipeline.answer(query, tell)
         took_s = self._p.clock.monotonic() - started
-        self._count(query.id, answer, took_s)
+        self._count(answer, took_s)
         log.info(
             "answered id=%s route=%s source=%s confidence=%.2f stored=%s cid=%s logged=%s ms=%.1f",
             query.id,
@@ -156,10 +156,10 @@ class Service:
         if ready.cid is not None:
             if self._p.uses is not None:
                 self._p.uses.note(ready.cid)
-            self._p.state.remember_request(again.request, ready.cid)
+            self._p.state.remember_request(ready.answer.query.caller.request(again.request), ready.cid)
         return again
 
-    def _count(self, request: str, answer: Answer, took_s: float) -> None:
+    def _count(self, answer: Answer, took_s: float) -> None:
         self._p.metrics.observe(answer, took_s)
         if answer.hit is not None:
             self._served.add(took_s)
@@ -168,7 +168,10 @@ class Service:
         for served in (answer, *answer.parts):
             self._count_use(served)
         if answer.cid is not None:
-            self._p.state.remember_request(request, Cid.parse(answer.cid))
+            self._remember_request(answer.query, answer.cid)
+
+    def _remember_request(self, query: Query, cid: str) -> None:
+        self._p.state.remember_request(query.caller.request(query.id), Cid.parse(cid))
 
     async def receipt(self, ref: DecisionRef | None) -> str | None:
         """What proves a decision to strangers (tlog-proof text, the leaf in its ``extra`` line), once a
@@ -232,7 +235,7 @@ class Service:
         self._p.watch.recalled(query, answer, looked_up, withheld=withheld)
         if answer.cid is not None:
             self._p.pipeline.note_asked(query, query.text)
-            self._p.state.remember_request(query.id, Cid.parse(answer.cid))
+            self._remember_request(query, answer.cid)
         self._count_use(answer)
         self._p.metrics.observe(answer, self._p.clock.monotonic() - started)
         return recall, await self._log_answer(answer)

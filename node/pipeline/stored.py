@@ -167,10 +167,11 @@ class Stored:
             walk.note("documents", "bypassed", "no_cache_asked")
             return None
         vector = await self._embed(walk)
-        walk.read_as, said = await self.notes.in_english(
-            query.text, deadline=query.deadline, tag=random_bytes(6).hex()
-        )
-        walk.add(*said)
+        if query.caller.meter is None or not query.caller.meter.is_spent:
+            walk.read_as, said = await self.notes.in_english(
+                query.text, deadline=query.deadline, tag=random_bytes(6).hex()
+            )
+            walk.add(*said)
         subject = conversation.subject(walk.read_as or query.text)
         unread = self.recaller.unread
         try:

@@ -118,7 +118,7 @@ class Pipeline:
         """What was said before: by the request itself where it brings that, else in its session."""
         if query.talk is not None:
             return query.talk.turns
-        return self._sessions.history(query.caller.tenant, query.session)
+        return self._sessions.history(query.caller.person, query.session)
 
     async def settled(self, query: Query) -> list[Part]:
         """The question's parts with what the classifier on the embedding adds where no rule is sure."""
@@ -128,7 +128,7 @@ class Pipeline:
     def enter_turn(self, query: Query, text: str, answer: str) -> None:
         """Remember a turn of the session for follow-ups: the question in its self-contained form."""
         if text:  # a text of which nothing was asked is no turn to go on from
-            self._sessions.enter(query.caller.tenant, query.session, text, answer)
+            self._sessions.enter(query.caller.person, query.session, text, answer)
 
     def _go_on_from(self, query: Query, part: Part, answer: Answer) -> None:
         """Remember the turn, unless there is nothing to go on from: politeness, or an order that nobody could
@@ -174,7 +174,7 @@ class Pipeline:
 
     def _served(self, again: Again, entered: Entered) -> Again:
         ready, again.decision = again.ready, entered.ref
-        self._note_asked(again.request, ready.answer.query.caller.tenant, ready.text)
+        self._note_asked(again.request, ready.answer.query.caller, ready.text)
         if self._watch is not None:
             query = ready.answer.query
             if ready.recall.seen:  # the gate decided, and what it let through is told by its request
@@ -198,7 +198,7 @@ class Pipeline:
         outcomes = [self._stations.exact.told_to(query, outcome) for outcome in outcomes]
         for outcome in outcomes:
             if outcome.draft is not None:
-                self._stations.storing.drafts.answered(query.id, outcome.draft)
+                self._stations.storing.drafts.answered(query.caller.request(query.id), outcome.draft)
         whole = (
             outcomes[0].answer
             if len(outcomes) == 1
@@ -223,7 +223,7 @@ class Pipeline:
         leans = part.route.needs_history and not part.route.about_node and bool(history)
         if not leans or query.only_cached or conversation.order(part.text) is not None:
             return asked, part
-        whole = await self._stations.generation.whole_question(part.text, history, query.deadline)
+        whole = await self._stations.generation.whole_question(query, part.text, history)
         placed = None if whole is None else await self._understanding.place(whole, now=query.local)
         if placed is None or placed.route.needs_history or placed.route.kind is Kind.STATEMENT:
             return asked, part
@@ -238,23 +238,24 @@ class Pipeline:
     def note_asked(self, query: Query, text: str) -> None:
         """The self-contained question of a request, normalised, so that feedback on it is about what was
         asked."""
-        self._note_asked(query.id, query.caller.tenant, text)
+        self._note_asked(query.id, query.caller, text)
 
-    def _note_asked(self, request: str, tenant: str, text: str) -> None:
+    def _note_asked(self, request: str, caller: Caller, text: str) -> None:
+        request, tenant = caller.request(request), caller.tenant
         before = self._asked.get(request)
         self._asked[request] = (tenant, text) if before in (None, (tenant, text)) else _REUSED
         self._asked.move_to_end(request)
         if len(self._asked) > ASKED_MAX:
             self._asked.popitem(last=False)
 
-    def asked_in(self, request: str, tenant: str) -> str | None:
+    def asked_in(self, request: str, caller: Caller) -> str | None:
         """The question of a request of this tenant, while it is remembered: in memory, for the last ones."""
-        asked_by, text = self._asked.get(request, ("", ""))
-        return text if text and asked_by == tenant else None
+        asked_by, text = self._asked.get(caller.request(request), ("", ""))
+        return text if text and asked_by == caller.tenant else None
 
-    def is_reused(self, request: str) -> bool:
-        """Whether several questions came under this id, which callers may choose."""
-        return self._asked.get(request) == _REUSED
+    def is_reused(self, request: str, caller: Caller) -> bool:
+        """Whether several questions of this tenant came under this id, which callers may choose."""
+        return self._asked.get(caller.request(request)) == _REUSED
 
     async def afresh(self, query: Query) -> Answer | None:
         """The answer past the cache, for whoever checks a stored one: nothing is remembered, no turn is
@@ -263,7 +264,7 @@ class Pipeline:
         if len(parts) != 1:
             return None
         [(asked, part)] = parts
-        past_cache = replace(asked, no_cache=True, no_store=True)
+        past_cache = replace(_at_our_cost(asked), no_cache=True, no_store=True)
         return (await self._bounded(past_cache, part, 0.0)).answer
 
     async def _joined(self, query: Query, part: Part, understood_ms: float, tell: Tell | None) -> Reached:
@@ -439,7 +440,9 @@ class Pipeline:
 
     async def _revalidate(self, query: Query, route: Route, deadline: float) -> bool:
         """Compute an answer anew behind a stale one; stored and logged as any walk is."""
-        fresh = replace(query, id=new_id(), deadline=deadline, no_cache=True, session=None, max_age_s=None)
+        fresh = replace(
+            _at_our_cost(query), id=new_id(), deadline=deadline, no_cache=True, session=None, max_age_s=None
+        )
         outcome = await self._bounded(fresh, Part(query.text, route), 0.0)
         step = Step("refresh", "background", "behind a stale answer", code="while_revalidating")
         await self._decisions.record(replace(outcome.answer, trace=(*outcome.answer.trace, step)), [outcome])
@@ -470,6 +473,11 @@ def _is_for_a_model(part: Part, talk: Talk) -> bool:
 
 def _verbatim(query: Query, talk: Talk) -> tuple[Query, Part]:
     return replace(query, talk=replace(talk, verbatim=True)), Part(query.text, as_it_stands())
+
+
+def _at_our_cost(query: Query) -> Query:
+    """What the node asks by itself counts for nobody."""
+    return replace(query, caller=replace(query.caller, meter=None))
 
 
 def _of_part(query: Query, part: Part) -> Query:

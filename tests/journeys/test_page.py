@@ -15,6 +15,8 @@ from tests.journeys.conftest import ESSAY, Client, Start
 from tests.simulators.ollama import OllamaStandIn
 
 SAME = {"Accept": "text/html", "Sec-Fetch-Site": "same-origin"}
+LINK = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+"""What a browser sends for a link that somebody has followed."""
 
 
 async def fetch(url: str, method: str = "GET", **more: Any) -> tuple[int, str, str]:
@@ -53,7 +55,7 @@ async def test_without_a_model_the_page_says_so_plainly(start: Start) -> None:
 async def test_a_link_only_fills_the_form_in(start: Start) -> None:
     async with start() as node:
         _, before = await node.get("/v1/cache/stats")
-        _, page, _ = await fetch(f"{node.url}/?q=What+is+2%2B2", headers={"Sec-Fetch-Site": "cross-site"})
+        _, page, _ = await fetch(f"{node.url}/?q=What+is+2%2B2", headers=LINK)
         assert 'value="What is 2+2"' in page
         assert answer_in(page) == ""
         _, after = await node.get("/v1/cache/stats")

@@ -159,8 +159,9 @@ class Auditor:
             else:
                 self._later(self._compared(hit, lambda: self._judge(query, record, answer, hit.cid)))
             return
-        self._labels.note(query.id, hit)
-        self._later(lambda: self._labels.keep(query.id))
+        request = query.caller.request(query.id)
+        self._labels.note(request, hit)
+        self._later(lambda: self._labels.keep(request))
         if query.context is None and self._clock.random() < self._watching.share:
             self._offer(_Audit(hit, query, record))
 

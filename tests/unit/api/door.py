@@ -18,7 +18,7 @@ from node.api.logs import Served
 from node.api.routing import Router
 from node.audit.tlog.tiles import Tile
 from node.audit.witnesses.ours import Witness
-from node.core.settings import Server
+from node.core.server_settings import Server
 from node.pipeline.service import Service
 from node.store.ipns_records import Names
 from tests.manual_clock import ManualClock

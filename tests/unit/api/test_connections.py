@@ -16,7 +16,7 @@ from node.api.connections import UNREAD_MAX_BYTES, UNREAD_MAX_S, serving, workin
 from node.api.received import read_body
 from node.core.errors import BadInput
 from node.core.metrics import Metrics
-from node.core.settings import Server
+from node.core.server_settings import Server
 
 PATIENCE_S = 15.0
 PLACES = 3

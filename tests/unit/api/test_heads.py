@@ -15,12 +15,14 @@ from aiohttp.test_utils import make_mocked_request
 from node.api.connections import Connection, serving
 from node.api.heads import HEAD_BYTES_MAX, HEADS_MAX, Heads
 from node.core.metrics import Metrics
-from node.core.settings import Server
+from node.core.server_settings import Server
 
 PATIENCE_S = 20.0
 AT_ONCE = "at once"
 WALKED = "walked"
 BEGUN = "begun"
+WHOSE = object()
+HERE, ELSEWHERE = "127.0.0.1", "192.0.2.7"
 
 
 @dataclass
@@ -52,12 +54,13 @@ async def opened() -> AsyncIterator[Door]:
         is_whole = request.content.is_eof()
         body = await request.read()
         if is_whole:
-            connection.learn(request, body)
+            connection.learn(request, body, WHOSE)
             begun = connection.taken(body)
         door.walked.append((body, begun))
         return web.Response(text=WALKED)
 
-    def at_once(body: bytes) -> bytes | str | None:
+    def at_once(body: bytes, whose: object) -> bytes | str | None:
+        assert whose is WHOSE
         door.asked.append(body)
         return {b"a": reply(AT_ONCE), b"b": BEGUN}.get(body[:1])
 
@@ -208,9 +211,22 @@ def test_heads_are_bounded() -> None:
     for number in range(HEADS_MAX + 5):
         line = {"Host": "here", "Content-Length": "2", "X": str(number)}
         one = make_mocked_request("POST", "/", headers=line)
-        heads.learn(b"head %d\r\n\r\nab" % number, one, b"ab")
-    assert heads.body_of(b"head 0\r\n\r\nab") is None
-    assert heads.body_of(b"head %d\r\n\r\nab" % HEADS_MAX) == b"ab"
+        heads.learn(b"head %d\r\n\r\nab" % number, HERE, one, b"ab", number)
+    assert heads.body_of(b"head 0\r\n\r\nab", HERE) is None
+    assert heads.body_of(b"head %d\r\n\r\nab" % HEADS_MAX, HERE) == (b"ab", HEADS_MAX)
     long = b"x" * HEAD_BYTES_MAX + b"\r\n\r\n"
-    heads.learn(long + b"ab", one, b"ab")
-    assert heads.body_of(long + b"ab") is None
+    heads.learn(long + b"ab", HERE, one, b"ab", WHOSE)
+    assert heads.body_of(long + b"ab", HERE) is None
+
+
+def test_a_head_belongs_to_whom_it_came_from_last() -> None:
+    """The same bytes from another address may be somebody else's: a proxy's, or a stranger's."""
+    heads, data = Heads(), b"head\r\n\r\nab"
+    one = make_mocked_request("POST", "/", headers={"Host": "here", "Content-Length": "2"})
+    heads.learn(data, HERE, one, b"ab", "the first")
+    assert heads.body_of(data, ELSEWHERE) is None
+    heads.learn(data, HERE, one, b"ab", "the second")
+    assert heads.body_of(data, HERE) == (b"ab", "the second")
+    page = make_mocked_request("POST", "/", headers={"Origin": "http://here", "Content-Length": "2"})
+    heads.learn(b"page\r\n\r\nab", HERE, page, b"ab", WHOSE)
+    assert heads.body_of(b"page\r\n\r\nab", HERE) is None

@@ -17,7 +17,7 @@ from node.api.peers import CAR_BYTES_MAX, CIDS_MAX, RECONCILE_BYTES_MAX, Peering
 from node.core.errors import NotFound, Rejected, Unavailable
 from node.core.ipld.car import CarReader
 from node.core.ipld.cid import RAW, Cid
-from node.core.settings import Server
+from node.core.server_settings import Server
 from node.peers.rules.values import Contact, SyncReport
 from tests.desk_kit import A, B, Far, Kit, identity, kit
 from tests.manual_clock import ManualClock
@@ -135,7 +135,7 @@ async def test_a_round_is_the_operators_to_ask_for(site: Site) -> None:
     assert [one["address"] for one in json.loads(data)["reports"]] == [B]
     site.kit.rounds.reports.clear()
     status, data, _ = await site.post("/peers/sync", {}, headers=PROXIED)
-    assert (status, problem(data)["status"]) == (403, 403)
+    assert (status, problem(data)["status"]) == (401, 401)
     assert site.kit.rounds.reports == {}
 
 

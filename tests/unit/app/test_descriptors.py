@@ -10,7 +10,7 @@ import pytest
 
 from node.app.descriptors import divided, needed
 from node.core.errors import Misconfigured
-from node.core.settings import Server
+from node.core.server_settings import Server
 
 ROOT = Path(__file__).resolve().parents[3]
 

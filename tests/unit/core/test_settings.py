@@ -52,7 +52,20 @@ def test_an_adapter_is_set_from_the_environment() -> None:
         ({"NEUROSWARM_SHARING__PUBLISH": "some"}, "sharing.publish"),
         ({"NEUROSWARM_MODELS__OLLAMA_URL": "ftp://x"}, "models.ollama_url"),
         ({"NEUROSWARM_MODELS__OLLAMA_URL": "http://[bad"}, "models.ollama_url"),
-        ({"NEUROSWARM_SERVER__HOST": "0.0.0.0"}, "server.host"),
+        ({"NEUROSWARM_SERVER__ALLOWED_HOSTS": "https://node.example"}, "server.allowed_hosts"),
+        ({"NEUROSWARM_SERVER__ALLOWED_HOSTS": "*"}, "server.allowed_hosts"),
+        ({"NEUROSWARM_SERVER__CORS_ORIGINS": "*"}, "server.cors_origins"),
+        ({"NEUROSWARM_SERVER__CORS_ORIGINS": "https://app.example/path"}, "server.cors_origins"),
+        ({"NEUROSWARM_SERVER__TRUSTED_PROXIES": "proxy.example"}, "server.trusted_proxies"),
+        ({"NEUROSWARM_SERVER__TENANT_HEADER": "X-Tenant"}, "server.tenant_header"),
+        (
+            {
+                "NEUROSWARM_SERVER__TRUSTED_PROXIES": "10.0.0.0/8",
+                "NEUROSWARM_SERVER__TENANT_HEADER": "Host",
+            },
+            "server.tenant_header",
+        ),
+        ({"NEUROSWARM_SERVER__TLS_KEY": "key.pem"}, "server.tls_certificate"),
         ({"NEUROSWARM_ADAPTERS__COINGECKO__TIMEOUT_S": "0"}, "adapters.coingecko.timeout_s"),
     ],
 )

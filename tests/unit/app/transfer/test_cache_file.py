@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 import pytest
 
+from node.app.access import KeyDesk
 from node.app.backup import Backups
 from node.app.operator_desk import LaterSemantics, OperatorDesk
 from node.app.reach import Reach
@@ -36,6 +37,7 @@ from node.core.record import AnswerRecord
 from node.peers.sync.desk import PeerDesk
 from node.pipeline.invalidation import Invalidator
 from node.pipeline.understanding.route import Floors, Router
+from node.store.api_keys import ApiKeys
 from node.store.imported_blocks import ForeignStore
 from node.store.remember import Questions, Remembered, Rememberer, owes_vector
 from node.store.retention.erase import Eraser
@@ -103,9 +105,10 @@ class Desk:
         )
         cars = CarFile(foreign, Kept(), self.store.records, self.clock)
         erasure = Erasure(self.store.records, eraser, foreign, recorder, "test")
+        keys = KeyDesk(ApiKeys(None, self.clock))
         unused = Backups.__new__(Backups), Reach.__new__(Reach)
         return OperatorDesk(
-            self.file, invalidator, rotation, cars, erasure, *unused, no_peers(), Path(), no_doubt
+            self.file, invalidator, rotation, cars, erasure, *unused, no_peers(), keys, Path(), no_doubt
         )
 
     async def report(self, outcome: Remembered) -> None:
