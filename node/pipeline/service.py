@@ -260,7 +260,7 @@ class Service:
 
     def count_passed(self, answer: Answer, took_s: float) -> None:
         """Count a request that went through ``through``."""
-        self._count(answer.query.id, answer, took_s)
+        self._count(answer, took_s)
 
     def count_tokens(self, text: str) -> int:
         """By the tokenizer that is packaged with the node: close to any model's count."""
