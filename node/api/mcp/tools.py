@@ -250,6 +250,8 @@ class _Heard:
             self._written += len(str(facts.get("text", "")))
         elif event == "reset":
             self._written = 0
+        elif event == "step":  # told by the word of the trace, which is the operator's
+            return
         self.said = _said(event, facts, self._written)
         self.news.set()
 
