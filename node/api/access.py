@@ -125,10 +125,9 @@ class Access:
 
     # --- who ---
 
-    def ticket(self, request: web.Request) -> Ticket | None:
+    def ticket(self, request: web.Request, need: str) -> Ticket | None:
         """Whoever calls, if he may; None: a stranger at a route that is open. Raises ``Unauthenticated``,
         ``Forbidden``, ``BadInput``."""
-        need = needed(request)
         try:
             ticket = self._of(request)
             if need != OPEN:

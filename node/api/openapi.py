@@ -14,11 +14,14 @@ import orjson
 
 from node import __version__
 from node.api import bodies, logs, peers, witness
+from node.api.access import OPEN, need_of
 from node.api.negotiate import IPNS_RECORD
 from node.api.page import FORM
 from node.core.ipld.ipns import RECORD_BYTES_MAX
 
 _PROBLEM = "application/problem+json"
+KEYED = frozenset({"401", "429"})
+"""Answers of routes that are not open to everybody."""
 _IN_PATH: Mapping[str, dict[str, Any]] = {
     "cid": {"minLength": 2},
     "peer_id": {"minLength": 2},
@@ -45,7 +48,7 @@ def _content(kind: str) -> dict[str, Any]:
     return {kind: {"schema": {"type": "string", **binary, **most}}}
 
 
-def _responses(operation: Mapping[str, Any], problems: Mapping[str, str]) -> dict[str, Any]:
+def _responses(operation: Mapping[str, Any], problems: Mapping[str, str], need: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     content: dict[str, Any] = {}
     for kind in operation.get("kinds", ["application/json"]):
@@ -54,6 +57,8 @@ def _responses(operation: Mapping[str, Any], problems: Mapping[str, str]) -> dic
         shown = {"content": content} if content else {}
         found[operation.get("status", "200")] = {"description": operation["reply"], **shown}
     more = {status: problems[status] for status in operation.get("problems", problems)}
+    if need == OPEN:
+        more = {status: said for status, said in more.items() if status not in KEYED}
     for status, said in (more | operation.get("more", {})).items():
         words, kind = (said, _PROBLEM if status >= "400" else "") if isinstance(said, str) else said
         has = content if status == "206" else _content(kind) if kind else {}
@@ -98,9 +103,11 @@ def document(max_body_bytes: int) -> dict[str, Any]:
     for named, operation in table["operations"].items():
         method, _, path = named.partition(" ")
         for served in [path, *(path.replace(first, other) for other in others if path.startswith(first))]:
+            need = need_of(method, served)
             item: dict[str, Any] = {
+                "security": [] if need == OPEN else [{"key": [need]}, {}],
                 "summary": operation["summary"].replace("CAR_BYTES_MAX", str(peers.CAR_BYTES_MAX)),
-                "responses": _responses(operation, table["problems"]),
+                "responses": _responses(operation, table["problems"], need),
             }
             if parameters := _parameters(served, operation):
                 item["parameters"] = parameters
@@ -110,11 +117,13 @@ def document(max_body_bytes: int) -> dict[str, Any]:
     for path in table["preflights"]:
         paths[path]["options"] = {
             "summary": "What pages of other origins may ask",
+            "security": [],
             "parameters": _parameters(path, {}),
             "responses": {"204": {"description": "CORS"}},
         }
     return {
         "openapi": "3.1.0",
         "info": {"title": "NeuroSwarm node", "version": __version__},
+        "components": {"securitySchemes": {"key": {"type": "http", "scheme": "bearer", **table["key"]}}},
         "paths": paths,
     }

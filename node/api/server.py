@@ -15,7 +15,7 @@ from aiohttp import web
 from msgspec.structs import asdict
 
 from node.api import bodies, browser, gateway, ipns, logs, openapi, page, peers, routing, views, witness
-from node.api.access import Access, Ticket
+from node.api.access import OPEN, Access, Ticket, needed
 from node.api.connections import AtOnce, Connection, working
 from node.api.errors import from_error, problem
 from node.api.received import BODY, BODY_TIMEOUT_S, arrived, read_body
@@ -106,8 +106,11 @@ def _admit(request: web.Request) -> web.Response | None:
         raise
     if (reply := browser.preflight(request, limits)) is not None:
         return reply
-    if (ticket := access.ticket(request)) is not None:
-        request[TICKET], request[CALLER] = ticket, ticket.caller
+    need = needed(request)
+    if (ticket := access.ticket(request, need)) is not None:
+        request[CALLER] = ticket.caller
+        if need != OPEN:  # what everybody may have costs nobody anything
+            request[TICKET] = ticket
     return None
 
 
