@@ -235,15 +235,16 @@ def at_once(app: web.Application) -> AtOnce:
     come to. Whoever sent the head still has to be let in."""
     service, busy, access = app[SERVICE], app[_BUSY], app[ACCESS]
 
-    def answered(body: bytes, ticket: object) -> bytes | _Begun | None:
-        if busy.locked() or not (isinstance(ticket, Ticket) and access.lets_in(ticket)):
+    def answered(body: bytes, ticket: Ticket) -> bytes | _Begun | None:
+        if busy.locked() or not access.lets_in(ticket):
             return None
         try:
             begun = _Begun.of(service, body, new_id(), ticket)
         except BadInput:
             return None
         if isinstance(begun.again, Again):
-            return whole(views.again(begun.again), begun.request_id, access.told(ticket))
+            more = access.told(ticket) if ticket.is_counted else None
+            return whole(views.again(begun.again), begun.request_id, more)
         return begun
 
     return answered
