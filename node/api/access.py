@@ -95,13 +95,14 @@ class _Meter:
 @dataclass(frozen=True, eq=False, slots=True)
 class Ticket:
     """Who calls. ``scopes`` is what is allowed; ``epoch`` that of the keys when it was made out; 0
-    ``per_minute``: no limit."""
+    ``per_minute``: no limit; ``is_counted``: it has a limit of some kind."""
 
     caller: Caller
     epoch: int
     scopes: frozenset[str]
     per_minute: int = 0
     key: ApiKey | None = None
+    is_counted: bool = False
 
 
 class Access:
@@ -125,10 +126,9 @@ class Access:
 
     # --- who ---
 
-    def ticket(self, request: web.Request) -> Ticket | None:
+    def ticket(self, request: web.Request, need: str) -> Ticket | None:
         """Whoever calls, if he may; None: a stranger at a route that is open. Raises ``Unauthenticated``,
         ``Forbidden``, ``BadInput``."""
-        need = needed(request)
         try:
             ticket = self._of(request)
             if need != OPEN:
@@ -185,7 +185,9 @@ class Access:
             )
             scopes = frozenset(scope for scope in (READ, WRITE, PUBLISH, ADMIN) if key.may(scope))
             per_minute = key.per_minute or self._server.requests_per_minute
-            ticket = self._tickets[key.id] = Ticket(caller, self._epoch, scopes, per_minute, key)
+            ticket = self._tickets[key.id] = Ticket(
+                caller, self._epoch, scopes, per_minute, key, is_counted=True
+            )
         return ticket
 
     def _named_by_proxy(self, request: web.Request) -> Ticket:
@@ -206,7 +208,13 @@ class Access:
                 sees_shared=server.shared_pool,
                 may_publish=False,
             )
-            ticket = Ticket(caller, self._epoch, frozenset((READ, WRITE)), server.requests_per_minute)
+            ticket = Ticket(
+                caller,
+                self._epoch,
+                frozenset((READ, WRITE)),
+                server.requests_per_minute,
+                is_counted=server.requests_per_minute > 0,
+            )
             self._tickets[tenant, user] = ticket
             if len(self._tickets) > PROXIED_MAX:
                 self._tickets.popitem(last=False)
@@ -216,7 +224,7 @@ class Access:
 
     def spend(self, ticket: Ticket | None) -> None:
         """One request. Raises ``RateLimited``, ``BudgetSpent``."""
-        if ticket is None or (not ticket.per_minute and ticket.key is None):
+        if ticket is None or not ticket.is_counted:
             return
         try:
             self._rates.take(ticket.caller.person, ticket.per_minute)
@@ -230,7 +238,7 @@ class Access:
         """``spend`` for whoever has had this ticket before, where it still holds (rule 5)."""
         if ticket.epoch != self._keys.epoch:
             return False
-        if ticket.key is None and not ticket.per_minute:
+        if not ticket.is_counted:
             return True
         if ticket.key is not None and ticket.key.why_not(self._clock.now()):
             return False
@@ -242,7 +250,7 @@ class Access:
 
     def told(self, ticket: Ticket | None) -> Mapping[str, str]:
         """What is left, as headers."""
-        if ticket is None or (not ticket.per_minute and ticket.key is None):
+        if ticket is None or not ticket.is_counted:
             return {}
         return told(self._standings(ticket))
 

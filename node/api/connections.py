@@ -52,7 +52,7 @@ _SHOWN_CHARS = 120
 log = logging.getLogger("neuroswarm.connections")
 
 
-AtOnce: TypeAlias = Callable[[bytes, object], bytes | object | None]
+AtOnce: TypeAlias = Callable[[bytes, Any], bytes | object | None]
 """Of a body that came with a known head, and who sent that: the whole reply; what was begun of it, for the
 handler to go on with (``Connection.taken``); None: nothing."""
 

@@ -15,6 +15,7 @@ import orjson
 
 from node import __version__
 from node.api import bodies, logs, peers, witness
+from node.api.access import OPEN, need_of
 from node.api.negotiate import IPNS_RECORD
 from node.api.openai import faults, shapes
 from node.api.openai.embeddings import Embeddings
@@ -22,6 +23,8 @@ from node.api.page import FORM
 from node.core.ipld.ipns import RECORD_BYTES_MAX
 
 _PROBLEM = "application/problem+json"
+KEYED = frozenset({"401", "429"})
+"""Answers of routes that are not open to everybody."""
 _IN_PATH: Mapping[str, dict[str, Any]] = {
     "cid": {"minLength": 2},
     "peer_id": {"minLength": 2},
@@ -50,7 +53,9 @@ def _content(kind: str) -> dict[str, Any]:
     return {kind: {"schema": {"type": "string", **binary, **most}}}
 
 
-def _responses(path: str, operation: Mapping[str, Any], problems: Mapping[str, str]) -> dict[str, Any]:
+def _responses(
+    path: str, operation: Mapping[str, Any], problems: Mapping[str, str], need: str
+) -> dict[str, Any]:
     problem = "application/json" if faults.speaks_so(path) else _PROBLEM
     found: dict[str, Any] = {}
     content: dict[str, Any] = {}
@@ -60,6 +65,8 @@ def _responses(path: str, operation: Mapping[str, Any], problems: Mapping[str, s
         shown = {"content": content} if content else {}
         found[operation.get("status", "200")] = {"description": operation["reply"], **shown}
     more = {status: problems[status] for status in operation.get("problems", problems)}
+    if need == OPEN:
+        more = {status: said for status, said in more.items() if status not in KEYED}
     for status, said in (more | operation.get("more", {})).items():
         words, *kinds = [said, *([problem] if status >= "400" else [])] if isinstance(said, str) else said
         has = (
@@ -118,9 +125,11 @@ def document(max_body_bytes: int) -> dict[str, Any]:
     for named, operation in table["operations"].items():
         method, _, path = named.partition(" ")
         for served in [path, *(path.replace(first, other) for other in others if path.startswith(first))]:
+            need = need_of(method, served)
             item: dict[str, Any] = {
+                "security": [] if need == OPEN else [{"key": [need]}, {}],
                 "summary": operation["summary"].replace("CAR_BYTES_MAX", str(peers.CAR_BYTES_MAX)),
-                "responses": _responses(path, operation, table["problems"]),
+                "responses": _responses(path, operation, table["problems"], need),
             }
             if parameters := _parameters(served, operation):
                 item["parameters"] = parameters
@@ -130,6 +139,7 @@ def document(max_body_bytes: int) -> dict[str, Any]:
     for path in table["preflights"]:
         paths[path]["options"] = {
             "summary": "What pages of other origins may ask",
+            "security": [],
             "parameters": _parameters(path, {}),
             "responses": {"204": {"description": "CORS"}},
         }
@@ -137,5 +147,8 @@ def document(max_body_bytes: int) -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {"title": "NeuroSwarm node", "version": __version__},
         "paths": paths,
-        "components": {"schemas": components},
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer", **table["key"]}},
+        },
     }

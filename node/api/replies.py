@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
-from types import MappingProxyType
 from typing import TypeAlias
 
 import orjson
@@ -20,7 +19,6 @@ Routes: TypeAlias = tuple[tuple[str, str, Handler], ...]
 """Method, path and what answers, in the order in which they are looked at."""
 
 TEXT = "text/plain; charset=utf-8"
-_NONE: Mapping[str, str] = MappingProxyType({})
 PRIVATE = "private, no-store"
 COMMON = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
@@ -44,7 +42,7 @@ def as_json(body: object, status: int = 200, content_type: str = "application/js
 
 
 def told(
-    request: web.Request, body: bytes, request_id: str, more: Mapping[str, str] = _NONE
+    request: web.Request, body: bytes, request_id: str, more: Mapping[str, str] | None = None
 ) -> web.StreamResponse:
     """``as_json`` of what is JSON already, as the reply to this request. ``more``: headers that hooks on
     responses would add."""
@@ -59,7 +57,7 @@ def ready_json(body: bytes, status: int = 200, content_type: str = "application/
     return web.Response(body=body, status=status, content_type=content_type, headers=headers)
 
 
-def whole(body: bytes, request_id: str, more: Mapping[str, str] = _NONE) -> bytes:
+def whole(body: bytes, request_id: str, more: Mapping[str, str] | None = None) -> bytes:
     """``ready_json`` with its head and further headers, for a connection of HTTP/1.1 that stays open."""
     lines = "".join([f"{name}: {value}\r\n" for name, value in more.items()]).encode() if more else b""
     return _HEAD % (len(body), rfc822_formatted_time().encode(), request_id.encode(), lines) + body

@@ -15,7 +15,7 @@ from aiohttp import web
 from msgspec.structs import asdict
 
 from node.api import bodies, browser, gateway, ipns, logs, openapi, page, peers, routing, views, witness
-from node.api.access import Access, Ticket
+from node.api.access import OPEN, Access, Ticket, needed
 from node.api.connections import AtOnce, Connection, working
 from node.api.errors import from_error, problem
 from node.api.mcp import door as mcp
@@ -108,8 +108,11 @@ def _admit(request: web.Request) -> web.Response | None:
         raise
     if (reply := browser.preflight(request, limits)) is not None:
         return reply
-    if (ticket := access.ticket(request)) is not None:
-        request[TICKET], request[CALLER] = ticket, ticket.caller
+    need = needed(request)
+    if (ticket := access.ticket(request, need)) is not None:
+        request[CALLER] = ticket.caller
+        if need != OPEN:  # what everybody may have costs nobody anything
+            request[TICKET] = ticket
     return None
 
 
@@ -234,15 +237,16 @@ def at_once(app: web.Application) -> AtOnce:
     come to. Whoever sent the head still has to be let in."""
     service, busy, access = app[SERVICE], app[_BUSY], app[ACCESS]
 
-    def answered(body: bytes, ticket: object) -> bytes | _Begun | None:
-        if busy.locked() or not (isinstance(ticket, Ticket) and access.lets_in(ticket)):
+    def answered(body: bytes, ticket: Ticket) -> bytes | _Begun | None:
+        if busy.locked() or not access.lets_in(ticket):
             return None
         try:
             begun = _Begun.of(service, body, new_id(), ticket)
         except BadInput:
             return None
         if isinstance(begun.again, Again):
-            return whole(views.again(begun.again), begun.request_id, access.told(ticket))
+            more = access.told(ticket) if ticket.is_counted else None
+            return whole(views.again(begun.again), begun.request_id, more)
         return begun
 
     return answered

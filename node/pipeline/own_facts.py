@@ -186,7 +186,8 @@ class OwnFacts:
 
     def _count_in(self, answer: Answer) -> None:
         """Count the questions of a request that were answered, and those that what is stored answered."""
-        day, tenant = answer.query.local.date(), answer.query.caller.person
+        day, caller = answer.query.local.date(), answer.query.caller
+        tenant = caller.person if caller.key else caller.tenant
         counted = self._days.get(tenant)
         if counted is None:
             counted = self._days[tenant] = Counter()

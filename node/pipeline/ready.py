@@ -67,10 +67,12 @@ class Ready:
 
 @dataclass(slots=True)
 class Again:
-    """An answer from memory, and what is of this request alone."""
+    """An answer from memory, and what is of this request alone; ``name``: its id as its tenant's own
+    (``Caller.request``)."""
 
     ready: Ready
     request: str
+    name: str
     received: datetime
     age_s: int
     decision: DecisionRef | None

@@ -156,7 +156,7 @@ class Service:
         if ready.cid is not None:
             if self._p.uses is not None:
                 self._p.uses.note(ready.cid)
-            self._p.state.remember_request(ready.answer.query.caller.request(again.request), ready.cid)
+            self._p.state.remember_request(again.name, ready.cid)
         return again
 
     def _count(self, answer: Answer, took_s: float) -> None:

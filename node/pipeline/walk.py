@@ -163,7 +163,8 @@ class Pipeline:
         ready = self._ready.find(text, caller, zone, now, doubt)
         if ready is None:
             return None
-        again = Again(ready, request, now, ready.age_s(now), None)
+        name = caller.request(request) if caller.key else request
+        again = Again(ready, request, name, now, ready.age_s(now), None)
         entered = self._decisions.begin_again(ready.answer, ready.form, request, again.age_s, now)
         if isinstance(entered, Entered):
             return self._served(again, entered)
@@ -174,7 +175,7 @@ class Pipeline:
 
     def _served(self, again: Again, entered: Entered) -> Again:
         ready, again.decision = again.ready, entered.ref
-        self._note_asked(again.request, ready.answer.query.caller, ready.text)
+        self._note_asked(again.name, ready.answer.query.caller.tenant, ready.text)
         if self._watch is not None:
             query = ready.answer.query
             if ready.recall.seen:  # the gate decided, and what it let through is told by its request
@@ -238,10 +239,9 @@ class Pipeline:
     def note_asked(self, query: Query, text: str) -> None:
         """The self-contained question of a request, normalised, so that feedback on it is about what was
         asked."""
-        self._note_asked(query.id, query.caller, text)
+        self._note_asked(query.caller.request(query.id), query.caller.tenant, text)
 
-    def _note_asked(self, request: str, caller: Caller, text: str) -> None:
-        request, tenant = caller.request(request), caller.tenant
+    def _note_asked(self, request: str, tenant: str, text: str) -> None:
         before = self._asked.get(request)
         self._asked[request] = (tenant, text) if before in (None, (tenant, text)) else _REUSED
         self._asked.move_to_end(request)

@@ -172,7 +172,7 @@ class ApiKeys:
     def listed(self) -> list[tuple[ApiKey, Used]]:
         """All, the oldest first, with what each has used today."""
         today = self._clock.now().toordinal()
-        found = sorted(self._by_id.values(), key=lambda key: (key.created, key.id))
+        found = sorted(self._by_id.values(), key=_age)
         unused = Used(today)
         return [
             (key, used if (used := self._used.get(key.id, unused)).day >= today else unused) for key in found

@@ -19,6 +19,7 @@ import orjson
 
 from node.core.errors import BadInput, CorruptState
 from node.core.files import DISK, own_directory, translated
+from node.store.api_keys import KEYS_FILE, USED_FILE
 from node.store.backup.folder import ERASED, BackupFolder, add_erased, read_erased
 from node.store.backup.log_files import ASIDE
 from node.store.backup.manifest import DATA, Manifest
@@ -36,7 +37,7 @@ to."""
 _README = "README.md"
 """Which the log's folder of a checkout has."""
 _LOG_STAYS = frozenset({".lock", _README, STAGING, _ENDED})
-_DATA_STAYS = frozenset({"lock", "keys", STAGING, _ENDED})
+_DATA_STAYS = frozenset({"lock", "keys", KEYS_FILE, USED_FILE, STAGING, _ENDED})
 """Of a directory that is replaced: the keys go on being used."""
 _STEP_BYTES_MAX = 4_096
 

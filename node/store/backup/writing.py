@@ -15,6 +15,7 @@ from pathlib import Path
 
 from node.core.errors import Misconfigured, NotFound, Rejected, Unavailable
 from node.core.files import DISK, translated
+from node.store.api_keys import KEYS_FILE, USED_FILE
 from node.store.backup.folder import BackupFolder
 from node.store.backup.log_files import ASIDE, log_files
 from node.store.backup.manifest import DATA, LOG, Kept, Manifest
@@ -28,6 +29,7 @@ LEFT_OUT = frozenset(
         *("head.json", "log_blocks.json", "publications_blocks.json", "publications.index", PUBLICATIONS),
         "stored.json",
         NEVER.rstrip("/"),
+        *(KEYS_FILE, USED_FILE),
     }
 )
 """Of a data directory, besides what is hidden. ``publications`` is copied as a log. ``stored.json`` is about
