@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import operator
 import shutil
 import sqlite3
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -348,7 +350,9 @@ async def test_another_store_s_damaged_wal_is_kept_and_told(tmp_path: Path) -> N
         for _ in range(3):  # a hit by its words is kept each time
             before = (made / name).stat().st_size if (made / name).exists() else 0
             assert (await node.ask("Name colour of boat number 0"))["hit"]["kind"] == "slot"
-            await eventually(lambda: asyncio.sleep(0, (made / name).stat().st_size > before))
+            await eventually(
+                lambda: asyncio.sleep(0, (made / name).stat().st_size), partial(operator.lt, before)
+            )
         folder = killed(made, tmp_path / "killed")
     wal = folder / name
     data = bytearray(wal.read_bytes())
