@@ -123,6 +123,11 @@ class Connection(web.RequestHandler):
         begun, self._begun = self._begun, None
         return begun[1] if begun is not None and begun[0] == body else None
 
+    def left(self) -> object | None:
+        """What ``AtOnce`` has begun and nobody took: the request was refused after all."""
+        begun, self._begun = self._begun, None
+        return None if begun is None else begun[1]
+
     def learn(self, request: web.BaseRequest, body: bytes, whose: object) -> None:
         """``request``, which is handled now, is ``whose`` and whose body is there whole, may be answered at
         once when its head comes again."""

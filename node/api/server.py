@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from types import MappingProxyType
@@ -67,6 +68,7 @@ async def _door(request: web.Request, handler: Handler) -> web.StreamResponse:
         with working(request):
             response = await _bounded(request, handler)
     except NodeError as exc:
+        await _finish(request)
         if isinstance(exc, CorruptState):
             log.error("damaged state met id=%s path=%r: %s", request_id, request.path, exc)
         response = from_error(exc, request_id=request_id, instance=request.path)
@@ -230,6 +232,15 @@ def _at_once(request: web.Request) -> web.StreamResponse | None:
     assert body is not None
     request[BODY], request[_BEGUN] = body, begun
     return None
+
+
+async def _finish(request: web.Request) -> None:
+    """What was begun when the bytes arrived comes to its end, though its asker is refused: its key has ended
+    since then."""
+    begun = request.protocol.left() if isinstance(request.protocol, Connection) else None
+    if isinstance(begun, _Begun) and isinstance(begun.again, Awaitable):
+        with suppress(NodeError):
+            await begun.again
 
 
 def at_once(app: web.Application) -> AtOnce:

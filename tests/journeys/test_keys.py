@@ -138,9 +138,11 @@ async def raw(node_url: str, *heads: str, body: bytes = SECRETS) -> list[bytes]:
     return replies
 
 
-async def test_revoked_is_revoked_on_the_fast_way_too(start: Start) -> None:
-    """The same head again is answered where its bytes arrive: for whom it was read, while that holds."""
-    async with start(**NONE) as node:
+@pytest.mark.parametrize("durability", ["before_reply", "behind_50ms"])
+async def test_revoked_is_revoked_on_the_fast_way_too(start: Start, durability: str) -> None:
+    """The same head again is answered where its bytes arrive, at once or when the log has it: for whom it was
+    read, while that holds."""
+    async with start(log={"durability": durability}, **NONE) as node:
         first = await desk_of(node, "apikeys_create", tenant="acme")
         acme, beta = As(node, first["key"]), As(node, await key_of(node, "beta"))
         assert (await acme.store(QUESTION, CANARY)).status == 201

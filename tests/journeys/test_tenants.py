@@ -196,6 +196,30 @@ async def test_what_is_computed_at_once_or_failed_is_not_shared(start: Start) ->
         assert len(model.chats) > before
 
 
+async def test_a_failure_is_remembered_for_its_tenant_alone(start: Start) -> None:
+    asked = "Explain what a weir is"
+    async with start(embed="none", cache={"negative_s": 300.0}) as node:
+        acme, beta = As(node, await key_of(node, "acme")), As(node, await key_of(node, "beta"))
+        for who, is_known in ((acme, False), (acme, True), (beta, False), (As(node), False), (beta, True)):
+            reply = (await who.chat(asked, verbose=True)).json
+            assert reply["source"]["kind"] == "fallback"
+            assert ("negative" in [step["stage"] for step in reply["trace"]]) == is_known, who
+
+
+async def test_a_draft_is_its_tenants_alone(start: Start) -> None:
+    asked = "Explain what a weir is"
+    async with (
+        OllamaStandIn(answer="A weir is a low dam across a river.") as model,
+        start(ollama=model.url, embed="none", cache={"confidence_min": 0.99}) as node,
+    ):
+        acme, beta = As(node, await key_of(node, "acme")), As(node, await key_of(node, "beta"))
+        for who, is_known in ((acme, False), (acme, True), (beta, False), (As(node), False), (beta, True)):
+            before = len(model.chats)
+            reply = (await who.chat(asked)).json
+            assert (reply["source"]["kind"], reply["stored"], reply["draft"]) == ("llm", False, is_known), who
+            assert (len(model.chats) == before) == is_known
+
+
 async def test_the_shared_pool_is_the_operators_to_open(start: Start) -> None:
     asked, answer = "Where does the key of the mill lie?", "Under the zqmat."
     async with start(embed="none") as node:

@@ -55,14 +55,14 @@ async def opened() -> AsyncIterator[Door]:
         body = await request.read()
         if is_whole:
             connection.learn(request, body, WHOSE)
-            begun = connection.taken(body)
+            begun = connection.left() if body[:1] == b"n" else connection.taken(body)
         door.walked.append((body, begun))
         return web.Response(text=WALKED)
 
     def at_once(body: bytes, whose: object) -> bytes | str | None:
         assert whose is WHOSE
         door.asked.append(body)
-        return {b"a": reply(AT_ONCE), b"b": BEGUN}.get(body[:1])
+        return {b"a": reply(AT_ONCE), b"b": BEGUN, b"n": BEGUN}.get(body[:1])
 
     app = web.Application()
     app.router.add_post("/", handle)
@@ -230,3 +230,12 @@ def test_a_head_belongs_to_whom_it_came_from_last() -> None:
     page = make_mocked_request("POST", "/", headers={"Origin": "http://here", "Content-Length": "2"})
     heads.learn(b"page\r\n\r\nab", HERE, page, b"ab", WHOSE)
     assert heads.body_of(b"page\r\n\r\nab", HERE) is None
+
+
+async def test_what_was_begun_for_a_request_that_is_refused_is_left() -> None:
+    async with opened() as door:
+        wire = await Wire.to(door)
+        assert [await wire.asks(request(b"n%d" % number)) for number in range(2)] == [WALKED, WALKED]
+        assert door.walked == [(b"n0", None), (b"n1", BEGUN)]
+        assert door.last is not None
+        assert door.last.left() is None
