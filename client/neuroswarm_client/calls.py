@@ -135,8 +135,10 @@ class Events:
             raise NotReached(f"an event is over {REPLY_BYTES_MAX} bytes")
         found = []
         while (end := self._rest.find(b"\n\n")) >= 0:
-            found.append(self._event(bytes(self._rest[:end])))
+            lines = bytes(self._rest[:end])
             del self._rest[: end + 2]
+            if not lines.startswith(b":"):  # a comment, sent so that there is something at once
+                found.append(self._event(lines))
         return found
 
     def _event(self, lines: bytes) -> Event:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Awaitable
 from itertools import cycle
 
 import pytest
@@ -55,15 +56,13 @@ def facts(count: int) -> list[tuple[str, str, str]]:
     return made
 
 
-async def all_of(calls: list[object]) -> list[Reply]:
+async def all_of(calls: list[Awaitable[Reply]]) -> list[Reply]:
     """Their replies, ``AT_ONCE`` under way."""
     places = asyncio.Semaphore(AT_ONCE)
 
-    async def one(call: object) -> Reply:
+    async def one(call: Awaitable[Reply]) -> Reply:
         async with places:
-            reply = await call  # type: ignore[misc]
-        assert isinstance(reply, Reply)
-        return reply
+            return await call
 
     return await asyncio.gather(*(one(call) for call in calls))
 

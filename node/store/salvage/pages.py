@@ -13,13 +13,15 @@ import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
 
 Value: TypeAlias = int | float | str | bytes | None
-_Words: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
+_Words: TypeAlias = "npt.NDArray[np.unsignedinteger[Any]]"
 
 TABLE_LEAF, TABLE_INTERIOR, INDEX_LEAF, INDEX_INTERIOR = 0x0D, 0x05, 0x0A, 0x02
 PAYLOAD_BYTES_MAX = 64 * 2**20
@@ -193,6 +195,8 @@ def of_wal(wal: bytes, page_bytes: int) -> Wal:
 def _summed(data: bytes, order: str, sums: tuple[int, int]) -> tuple[int, int]:
     """SQLite's checksum: for each pair of words ``first += even + second; second += odd + first``, mod 2^32.
     That is linear, so each pair counts with a power of one matrix, whose entries are Fibonacci numbers."""
+    import numpy as np  # a node may run without it
+
     words = np.frombuffer(data, f"{order}u4").astype(np.uint32).reshape(-1, 2)
     near, across, far = _weights(len(words))
     even, odd = words[:, 0], words[:, 0] + words[:, 1]
@@ -204,12 +208,14 @@ def _summed(data: bytes, order: str, sums: tuple[int, int]) -> tuple[int, int]:
 
 
 def _sum(weights: _Words, words: _Words, before: int) -> int:
-    return int(np.dot(weights[1:], words)) + int(weights[0]) * before
+    return int(weights[1:].dot(words)) + int(weights[0]) * before
 
 
 @lru_cache(8)
 def _weights(pairs: int) -> tuple[_Words, _Words, _Words]:
     """The entries of ``[[1, 1], [1, 2]] ** n`` for n from ``pairs`` to 0."""
+    import numpy as np
+
     rows, row = [], (1, 0, 1)
     for _ in range(pairs + 1):
         rows.append(row)

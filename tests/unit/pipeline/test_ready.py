@@ -162,6 +162,6 @@ def test_a_reply_from_memory_has_the_bytes_of_one_written_anew(text: str, ref: D
     found = ready.find(query.asked, query.caller, query.zone, clock.now())
     assert found is not None
     for request, age_s in (("one", 0), ("two", 86_400)):
-        again = Again(found, request, clock.now(), age_s, ref)
+        again = Again(found, request, request, clock.now(), age_s, ref)
         assert again.answer.query.id == request
         assert views.again(again) == orjson.dumps(views.answer(again.answer, verbose=False))
