@@ -224,7 +224,8 @@ class PassThrough:
 
     @contextmanager
     def flight(self, query: Query, route: Route, handed: Handed, to: Upstream) -> Any:
-        """The request's flight, and whether somebody else had begun it; ended with its last reader."""
+        """The request's flight, and whether somebody else had begun it; ended with its last reader. Raises
+        ``BudgetSpent``."""
         key = (
             query.caller,
             query.no_store,
@@ -234,6 +235,8 @@ class PassThrough:
         flight = None if query.no_cache or handed.bypass else self._flights.get(key)
         is_joined = flight is not None
         if flight is None:
+            if query.caller.meter is not None:
+                query.caller.meter.take()
             flight = Flight()
             flight.task = asyncio.create_task(self._fly(flight, query, route, handed, to))
             if not (query.no_cache or handed.bypass):
@@ -270,6 +273,9 @@ class PassThrough:
         except Exception as exc:  # noqa: BLE001 - whoever reads must hear of the end
             flight.failure = failed(502, "the upstream's answer could not be read", "upstream_bad_answer")
             flight.failure.__cause__ = exc
+        finally:
+            if query.caller.meter is not None and not flight.events:
+                query.caller.meter.give_back()
         flight.reason = self._why_not(flight, query, handed)
         if not flight.reason:
             took_us = round((self._clock.monotonic() - began) * 1e6)

@@ -20,7 +20,9 @@ from node.api.access import ADMIN, OPEN, READ, WRITE, need_of
 from node.core.errors import Misconfigured
 from tests.journeys.conftest import Start
 from tests.keys_kit import As, desk_of, key_of
+from tests.openai_kit import CHAT, asking, chats, front
 from tests.simulators.ollama import OllamaStandIn
+from tests.simulators.openai_compatible import OpenAiStandIn
 
 NONE = {"embed": "none"}
 QUESTION = "Where does the key of the mill lie?"
@@ -325,3 +327,34 @@ def own_certificate(folder: Path) -> tuple[str, str]:
         key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
     )
     return str(files[0]), str(files[1])
+
+
+async def test_a_budget_of_models_holds_in_front_of_an_upstream_too(tmp_path: Path) -> None:
+    async with OpenAiStandIn(answer="The tower is 300 metres high.") as server:
+        async with front(tmp_path, server, embed="none") as node:
+            poor = As(node, await key_of(node, "acme", model_calls_per_day=1))
+            rich = As(node, await key_of(node, "beta"))
+            first = await poor.call("POST", CHAT, asking("How high is the iron tower?"))
+            assert first.json["neuroswarm"]["hit"] is None
+            again = await poor.call("POST", CHAT, asking("How high is the iron tower?"))
+            assert again.json["neuroswarm"]["hit"]["kind"] == "exact"
+            for more in ({}, {"stream": True}, {"n": 2}):
+                spent = await poor.call("POST", CHAT, asking("How high is the stone tower?", **more))
+                assert (spent.status, spent.json["error"]["code"]) == (429, "insufficient_quota")
+                assert int(spent.headers["Retry-After"]) > 0
+            assert chats(server) == 1
+            theirs = await rich.call("POST", CHAT, asking("How high is the iron tower?"))
+            assert theirs.json["neuroswarm"]["hit"] is None, "what one tenant asked is not another's"
+            assert chats(server) == 2
+
+
+async def test_an_upstream_that_says_nothing_costs_no_budget(tmp_path: Path) -> None:
+    async with OpenAiStandIn() as server:
+        gone = server.url
+    stand_in = OpenAiStandIn()
+    stand_in.url = gone
+    async with front(tmp_path, stand_in, embed="none") as node:
+        poor = As(node, await key_of(node, "acme", model_calls_per_day=1))
+        for _ in range(2):
+            reply = await poor.call("POST", CHAT, asking("How high is the iron tower?"))
+            assert reply.json["error"]["code"] == "upstream_unreachable"

@@ -12,6 +12,7 @@ import pytest
 
 from tests.journeys.conftest import Client, Start
 from tests.keys_kit import As, Reply, key_of
+from tests.openai_kit import CHAT, asking
 from tests.simulators.ollama import OllamaStandIn
 
 THINGS = ("ladder", "lantern", "ledger", "toolbox", "trailer", "winch", "pump", "projector", "kayak", "tent")
@@ -67,6 +68,17 @@ async def all_of(calls: list[Awaitable[Reply]]) -> list[Reply]:
     return await asyncio.gather(*(one(call) for call in calls))
 
 
+async def called(who: As, tool: str, **arguments: str) -> Reply:
+    """One call of a tool over MCP, as clients of 2025 send it."""
+    body = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": tool, "arguments": arguments},
+    }
+    return await who.call("POST", "/mcp", body, Accept="application/json, text/event-stream")
+
+
 async def cross(node: Client, count: int, *, is_embedded: bool) -> None:
     """``count`` facts of one tenant, asked for in both wordings by another one and by nobody, by each door.
     ``is_embedded``: what is near can be found."""
@@ -80,6 +92,9 @@ async def cross(node: Client, count: int, *, is_embedded: bool) -> None:
 
     # The same tenant does hit: with another key too.
     ours = As(node, await key_of(node, "acme", per_minute=1_000_000))
+    found = await all_of([ours.call("POST", CHAT, asking(asked, "neuroswarm")) for asked, _, _ in known])
+    found += await all_of([called(ours, "lookup", query=asked) for asked, _, _ in known])
+    assert all(answer in one.text for one, (_, _, answer) in zip(found, known * 2, strict=True))
     found = await all_of([ours.search(text) for text in texts])
     same, near = found[::2], found[1::2]
     assert sum(answer in one.text for one, answer in zip(same, answers[::2], strict=True)) == count
@@ -96,6 +111,11 @@ async def cross(node: Client, count: int, *, is_embedded: bool) -> None:
         lambda who, text: who.chat(text, verbose=True),
         lambda who, text: who.call("POST", "/", f"q={text.replace(' ', '+')}", Content_Type=FORM),
         lambda who, text: who.call("POST", "/route", {"query": text}),
+        lambda who, text: who.call("POST", CHAT, asking(text, "neuroswarm", user="acme")),
+        lambda who, text: who.call("POST", CHAT, asking(text, "neuroswarm", stream=True)),
+        lambda who, text: who.call("POST", "/v1/responses", {"model": "neuroswarm", "input": text}),
+        lambda who, text: called(who, "ask", query=text),
+        lambda who, text: called(who, "lookup", query=text),
     ):
         turn = cycle(callers)
         replies = await all_of([doors(next(turn), text) for text in texts])

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from node.core.errors import NodeError, Refused
+from node.core.errors import BudgetSpent, NodeError, Refused
 
 _KINDS = {
     401: "authentication_error",
@@ -60,6 +60,9 @@ def of(error: NodeError) -> tuple[int, dict[str, Any], dict[str, str]] | None:
         wait_s = error.retry_after_s
         headers = {} if wait_s is None else {"Retry-After": str(max(1, math.ceil(wait_s)))}
         return error.status, error.said, headers
+    if isinstance(error, BudgetSpent):
+        headers = {"Retry-After": str(max(1, math.ceil(error.retry_after_s)))}
+        return 429, shown(429, str(error), code="insufficient_quota"), headers
     return None
 
 
