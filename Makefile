@@ -25,12 +25,20 @@ $(VENV)/bin/python:
 	    apt-get update -qq && apt-get install -y -qq python3-venv >/dev/null && $(PYTHON) -m venv $(VENV); \
 	  else echo "python3 -m venv does not work here; install it with: apt-get install python3-venv"; exit 1; fi; }
 
+# Three packages come as source, one of them in C.
+compiler = command -v cc >/dev/null || { \
+    if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+      apt-get update -qq && apt-get install -y -qq gcc libc6-dev python3-dev >/dev/null; \
+    else echo "a C compiler is needed; install it with: apt-get install gcc libc6-dev python3-dev"; exit 1; fi; }
+
 $(VENV)/.run: pyproject.toml $(LOCKS) | $(VENV)/bin/python
+	@$(compiler)
 	@echo "installing the node into $(VENV) …"
 	@$(call locked,run)
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml $(LOCKS) | $(VENV)/bin/python
+	@$(compiler)
 	@echo "installing the node and its tools into $(VENV) …"
 	@$(call locked,dev)
 	@touch $@ $(VENV)/.run

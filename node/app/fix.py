@@ -45,6 +45,7 @@ from node.app.storage import EXPORT, Ground, lock_data, open_ground, router_of
 from node.app.transfer import kept_export
 from node.app.transfer.fetched_blocks import Fetcher
 from node.app.transfer.portable import Keeping, PortableIndex
+from node.app.transfer.starter import index_path
 from node.audit.decisions.log import DecisionLog
 from node.cache.keys import keyword_key
 from node.core.clock import Clock, SystemClock
@@ -96,7 +97,7 @@ async def fix(settings: Settings, sources: Sequence[Path] = ()) -> Fixed:
         lost = await asyncio.to_thread(_files, folder, clock, fixed)
         ground = await open_ground(settings, clock, stack, is_locked=True)
         if fixed.is_state_mended:
-            await (await _portable(ground)).note_imported(Path(settings.index_file))
+            await (await _portable(ground)).note_imported(index_path(settings))
         lost |= dict.fromkeys(await _missing(ground, fixed))
         await _bring_back(ground, list(lost), sources, fixed)
     return fixed

@@ -42,6 +42,7 @@ from node.app.peers import Known, admitter_of, ledger_of, open_peers, open_store
 from node.app.reach import Reach
 from node.app.storage import EXPORT, MEMORY, VERSION, Ground, Probe, fact, open_ground
 from node.app.transfer.portable import Keeping, PortableIndex
+from node.app.transfer.starter import index_path
 from node.app.walk import Walk, open_walk, pass_through
 from node.audit.decisions.entry import policy_entry
 from node.core.clock import Clock, SystemClock
@@ -258,8 +259,8 @@ async def _index_file(
         lost=guard.lost,
     )
     if ground.is_state_renewed:
-        await portable.note_imported(Path(settings.index_file))
-    await portable.import_changed(Path(settings.index_file))
+        await portable.note_imported(index_path(settings))
+    await portable.import_changed(index_path(settings))
 
     async def export_last() -> None:
         """The export is a copy: a full disk or a damaged store must not spoil the rest of the stop."""

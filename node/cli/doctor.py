@@ -14,6 +14,7 @@ from node import __version__
 from node.cli.desk import desk
 from node.cli.http import NOBODY, base, call
 from node.cli.terminal import tell
+from node.core import build
 from node.core.settings import Settings
 
 MARK = {"pass": "ok  ", "warn": "warn", "fail": "FAIL"}
@@ -149,7 +150,10 @@ def _health(address: str) -> list[Row]:
 
 
 def _look(settings: Settings, address: str) -> list[Row]:
-    rows = [Row("pass", "python", sys.version.split()[0]), Row("pass", "node", __version__)]
+    rows = [
+        Row("pass", "python", sys.version.split()[0]),
+        Row("pass", "node", f"{__version__}, commit {build.commit()}"),
+    ]
     try:
         rows += _health(address)
         if settings.ipfs.kubo_url:

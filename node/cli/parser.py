@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from node import __version__
+from node.core import build
 from node.language.tables import read_table
 
 STATUSES = (
@@ -23,7 +24,7 @@ def made() -> argparse.ArgumentParser:
     statuses are ``STATUSES``."""
     table = read_table("node.cli", "commands.toml")
     parser = argparse.ArgumentParser(prog="neuroswarm", description=table["description"])
-    parser.add_argument("--version", action="version", version=__version__)
+    parser.add_argument("--version", action=_Version, help="show version and commit, and exit")
     below = {"": parser.add_subparsers(dest=_LEVELS[0], required=True)}
     for name, row in table["commands"].items():
         above, _, last = name.rpartition(" ")
@@ -58,6 +59,17 @@ def _add(to: Any, option: str | Mapping[str, Any], table: Mapping[str, Any]) -> 
         if given.pop("is_hidden", False):
             given["help"] = argparse.SUPPRESS
         to.add_argument(flag, **given)
+
+
+class _Version(argparse.Action):
+    """Asks for the commit only where somebody wants to see it."""
+
+    def __init__(self, option_strings: list[str], dest: str, **more: Any) -> None:
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, help=more["help"])
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        print(f"neuroswarm {__version__} (commit {build.commit()})")
+        parser.exit()
 
 
 def _duration(text: str) -> int:
