@@ -107,8 +107,8 @@ def _is_ours(origin: str, host: str, scheme: str, server: Server) -> bool:
 
 
 def _reached(request: web.Request, server: Server) -> tuple[str, str]:
-    """Host and scheme that the client used."""
-    host, scheme = request.headers.get("Host", ""), request.scheme
+    """Host and scheme that the client used; a host in the request's target counts before ``Host``."""
+    host, scheme = request.host, request.scheme
     if server.trusted_proxies and is_within(request.remote or "", server.trusted_proxies):
         host = request.headers.get("X-Forwarded-Host", host)
         scheme = request.headers.get("X-Forwarded-Proto", scheme)

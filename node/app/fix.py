@@ -77,6 +77,8 @@ class Fixed:
     unnamed: int | None = 0
     """How many more are lost whose names nobody knows; None where nobody knows how many."""
     is_state_mended: bool = False
+    is_torn: bool = False
+    """A write-ahead log was damaged."""
 
     def say(self, what: str, outcome: str, text: str) -> None:
         self.done.append((what, outcome, text))
@@ -108,6 +110,7 @@ def _files(folder: Path, clock: Clock, fixed: Fixed) -> dict[Cid, None]:
     stamp = stamp_of(clock)
     for kept in keep_torn_wals(folder, stamp):  # looking at a file is enough for SQLite to drop it
         fixed.say(kept.name, "kept", "a damaged write-ahead log, whose last changes may be lost")
+        fixed.is_torn = True
     lost: dict[Cid, None] = {}
     for name in (BLOCKS, *FILES, *DERIVED):
         path = folder / name
@@ -176,7 +179,7 @@ async def _missing(ground: Ground, fixed: Fixed) -> list[Cid]:
         fixed.say("blocks", "let go", f"{len(damaged)} blocks were damaged")
     named = await exported_cids(ground.data_dir)
     is_short = await guard.falls_short()
-    await guard.look(partial(exported_cids, ground.data_dir))
+    await guard.look(partial(exported_cids, ground.data_dir), is_torn=fixed.is_torn)
     if is_short:
         (ground.data_dir / loss.HEAD).unlink(missing_ok=True)  # the head is made anew
     noted = await asyncio.to_thread(loss.read_loss, ground.data_dir)

@@ -25,7 +25,7 @@ async def open_guard(ground: Ground) -> StoreGuard:
     """Look at the store before anything is stored, begin to read it beside the road, and note at the end how
     far it came. Raises ``Unavailable``."""
     guard, scan = guard_of(ground)
-    loss = await guard.look(partial(exported_cids, ground.data_dir))
+    loss = await guard.look(partial(exported_cids, ground.data_dir), is_torn=bool(ground.torn))
     if loss is None:
         await asyncio.to_thread(drop_kept_wal, ground.torn)
     ground.store.file.on_damage = scan.soon

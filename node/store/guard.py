@@ -189,14 +189,18 @@ class StoreGuard:
         """Whether the store has come less far than it is known to have."""
         return (await self._state_now())[0] < await asyncio.to_thread(known_sequence, self._folder)
 
-    async def look(self, exported: Callable[[], Awaitable[Sequence[Cid]]]) -> Loss | None:
+    async def look(
+        self, exported: Callable[[], Awaitable[Sequence[Cid]]], *, is_torn: bool = False
+    ) -> Loss | None:
         """Hold the store against what is known of it, note what it lacks, and follow the store that is here
         from now on; the loss, as it is noted. ``exported``: the records that are known by name elsewhere,
-        asked for where the store falls short. Raises ``Unavailable``."""
+        asked for where the store falls short. ``is_torn``: its WAL was damaged; else an erasure that the log
+        has and the store has not was cut off before it began, and whoever asked was told nothing. Raises
+        ``Unavailable``."""
         last, live = await self._state_now()
         known = await asyncio.to_thread(known_sequence, self._folder)
         said = await self._said(is_short=last < known)
-        await self._withdraw_again(said)
+        await self._withdraw_again(said, also_erased=is_torn or last < known)
         logged = self._due(said)
         named = list(dict.fromkeys([*logged, *(await exported() if last < known else ())]))
         missing = await self._store.unknown(named)
@@ -232,10 +236,12 @@ class StoreGuard:
             if cid not in said.withdrawn and (expires_s is None or expires_s > now_s)
         ]
 
-    async def _withdraw_again(self, said: Outcomes) -> None:
+    async def _withdraw_again(self, said: Outcomes, *, also_erased: bool) -> None:
         """What the store says of a withdrawal was lost with the end of its WAL: it is done again."""
         again = 0
         for cid, kind in said.withdrawn.items():
+            if kind == TOMBSTONE and not also_erased:
+                continue
             if await self._store.records.withdraw(Cid.parse(cid), kind):
                 if kind == TOMBSTONE:
                     await self._store.blocks.delete(Cid.parse(cid))

@@ -119,6 +119,7 @@ BAD: dict[str, tuple[bytes, int]] = {
     "OPTIONS": (request("OPTIONS", "/chat"), 405),
     "OPTIONS *": (request("OPTIONS", "*"), 404),
     "CONNECT": (request("CONNECT", "elsewhere.example:80"), 400),
+    "a WebSocket": (chat(QUESTION, "Connection: Upgrade", "Upgrade: websocket"), 400),
     "HEAD of a post": (request("HEAD", "/chat"), 405),
     "PUT": (request("PUT", IPFS), 405),
     "POST nowhere": (request("POST", "/nowhere", body=b"x" * 1_000), 404),
@@ -170,7 +171,7 @@ GOOD: dict[str, bytes] = {
         chunked(*(QUESTION[i : i + 1] for i in range(len(QUESTION)))), CHUNKED, length=False
     ),
     "expects to be told": chat(QUESTION, "Expect: 100-continue"),
-    "upgrade offered": chat(QUESTION, "Upgrade: websocket"),
+    "upgrade offered": chat(QUESTION, "Upgrade: h2c"),
     "the last of two equal keys": chat(b'{"query": "What is 3+3?", "query": "What is 2+2?"}'),
     "charset that lies": chat(QUESTION, "Content-Type: application/json; charset=utf-16"),
     "IPv6 host": request("POST", "/chat", body=QUESTION, host="[::1]:8642"),
