@@ -107,7 +107,8 @@ async def _events(response: httpx.Response) -> AsyncIterator[tuple[str, bytes]]:
         while (end := rest.find(b"\n\n")) >= 0:
             lines = dict(line.partition(b": ")[::2] for line in bytes(rest[:end]).split(b"\n"))
             del rest[: end + 2]
-            yield lines.get(b"event", b"").decode("utf-8", "replace"), lines.get(b"data", b"")
+            if b"event" in lines:  # else a comment, sent so that there is something at once
+                yield lines[b"event"].decode("utf-8", "replace"), lines.get(b"data", b"")
 
 
 def _bound(body: bytearray) -> None:

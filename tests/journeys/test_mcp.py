@@ -45,7 +45,7 @@ async def _walk(client: Client, question: str) -> None:
 
     done = await client.call_tool("ask", {"query": question.rstrip("?")}, progress_callback=hear)
     answered = done.structured_content
-    assert answered is not None
+    assert answered is not None, done
     assert (answered["answer"], answered["cid"]) == (ANSWER, kept["cid"])
     assert answered["hit"]["kind"] in ("exact", "slot")
     assert told[0] is not None
