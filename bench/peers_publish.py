@@ -30,9 +30,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from bench.__main__ import machine
 from node.audit.log.reader import FolderSource, LogReader
 from node.audit.log.writer import TileLog
+from node.core.caller import SCOPE_PUBLIC
 from node.core.clock import SystemClock
 from node.core.errors import NotFound
-from node.core.model import SCOPE_PUBLIC
 from node.core.normalise import normalise
 from node.core.record import AnswerRecord, RecordSource, did_key, sign
 from node.core.signed_note import Ed25519Signer

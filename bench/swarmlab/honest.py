@@ -21,11 +21,11 @@ from node.audit.recorder import Recorder
 from node.audit.tlog.tiles import Tile
 from node.cache.index.flat_index import FlatIndex
 from node.cache.keys import keyword_key
+from node.core.caller import SCOPE_PUBLIC
 from node.core.clock import Clock
 from node.core.errors import NotFound
 from node.core.ipld.cid import Cid
 from node.core.metrics import Metrics
-from node.core.model import SCOPE_PUBLIC
 from node.core.normalise import normalise
 from node.core.ports import StoredRecord
 from node.core.record import AnswerRecord, KeyRecord, Record, block_of, decode, did_key, time_us

@@ -12,10 +12,10 @@ from datetime import timedelta
 from bench.swarmlab.honest import COMPUTED, COMPUTED_ANSWER, QUESTIONS, Honest
 from node.audit.tlog.leaf import compose
 from node.audit.tlog.tiles import Tile
+from node.core.caller import SCOPE_PUBLIC
 from node.core.clock import Clock
 from node.core.errors import NotFound
 from node.core.ipld.cid import Cid
-from node.core.model import SCOPE_PUBLIC
 from node.core.normalise import normalise
 from node.core.record import AnswerRecord, Record, block_of, time_us
 from node.peers.rules.entry import Key, PublicationEntry, Publish, Retract, Validate, encode

@@ -12,16 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from node.answer import (
-    context,
-    extractive,
-    model_answer,
-    notes,
-    prompt,
-    quotes,
-    reasons,
-    revise,
-)
+from node.answer import context, extractive, model_answer, notes, prompt, quotes, reasons, revise
 from node.answer.chain import Chain, Engine, Result, answers
 from node.answer.composed import Composed, Trail, account
 from node.answer.context import Block

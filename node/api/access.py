@@ -27,10 +27,10 @@ from aiohttp import web
 
 from node.api.downloads import OPEN as OPEN_BELOW
 from node.api.rates import DAY_S, Rates, Standing, told
+from node.core.caller import Caller, private_scope
 from node.core.clock import Clock, SystemClock
 from node.core.errors import BadInput, BudgetSpent, Forbidden, NodeError, RateLimited, Unauthenticated
 from node.core.metrics import Metrics
-from node.core.model import Caller, private_scope
 from node.core.peer_address import is_own_host
 from node.core.server_settings import Server, is_within
 from node.store.api_keys import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from aiohttp import web
 
 from node.api.access import Access, Ticket
-from node.core.model import Caller
+from node.core.caller import Caller
 from node.core.server_settings import Server
 from node.pipeline.service import Service
 

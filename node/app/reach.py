@@ -18,9 +18,9 @@ from typing import Any
 from node.app.backup import TELL_S, Backups
 from node.app.storage import EXPORT, Ground
 from node.app.transfer import predecessors
+from node.core.caller import SCOPE_PUBLIC
 from node.core.errors import NodeError, Rejected
 from node.core.ipld.cid import Cid
-from node.core.model import SCOPE_PUBLIC
 from node.ipfs.kubo import KuboBlockStore
 from node.ipfs.mirror import Mirror
 from node.store.backup.folder import ERASED, BackupFolder, read_erased

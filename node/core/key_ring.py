@@ -15,9 +15,9 @@ from datetime import datetime, timedelta
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from node.core.caller import SCOPE_PUBLIC
 from node.core.errors import CorruptState, Misconfigured, Rejected
 from node.core.key_files import KeyFiles, new_key, pem
-from node.core.model import SCOPE_PUBLIC
 from node.core.record import USES, KeyRecord, block_of, decode, did_key, public_key_of, sign
 
 CERTIFICATE_DAYS = 730

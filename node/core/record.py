@@ -21,11 +21,12 @@ import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from node.core.caller import LOCAL
 from node.core.errors import Rejected
 from node.core.ipld import cid as cids
 from node.core.ipld import dagcbor
 from node.core.ipld.cid import Cid
-from node.core.model import LOCAL, PPM, Client
+from node.core.model import PPM, Client
 from node.core.normalise import normalise, query_hash
 
 VERSION = 1

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from node.core import state_file
+from node.core.caller import SCOPE_PUBLIC
 from node.core.clock import Clock
 from node.core.errors import CorruptState, NodeError, NotFound, Rejected
 from node.core.files import put
@@ -37,7 +38,7 @@ from node.core.follower import DOUBT_LOOK_S, Follower, Rest
 from node.core.ipld import ipns
 from node.core.ipld.cid import Cid
 from node.core.ipld.ipns import RECORD_BYTES_MAX, IpnsName, IpnsRecord
-from node.core.model import SCOPE_PUBLIC, Check
+from node.core.model import Check
 from node.core.ports import BlockStore, RecordStore
 from node.core.record import Sign, format_time, time_us
 from node.ipfs import head_state

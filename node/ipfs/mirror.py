@@ -29,11 +29,12 @@ from datetime import datetime
 
 import orjson
 
+from node.core.caller import SCOPE_PUBLIC
 from node.core.clock import Clock, pause
 from node.core.errors import CorruptState, NodeError, NotFound, TimedOut
 from node.core.ipld.cid import Cid
 from node.core.metrics import Metrics
-from node.core.model import SCOPE_PUBLIC, Check
+from node.core.model import Check
 from node.core.ports import BlockRef, BlockStore, RecordStore
 from node.ipfs import kubo
 from node.ipfs.kubo import KuboBlockStore

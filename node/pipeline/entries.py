@@ -14,21 +14,10 @@ from dataclasses import dataclass
 from node.audit.decisions.entry import tombstone_entry
 from node.audit.recorder import Recorder
 from node.cache.refuted import Said as Repeated
+from node.core.caller import SCOPE_PUBLIC, SCOPE_SHARED, Caller, private_scope
 from node.core.errors import BadInput, Conflict, Forbidden, NotFound, Rejected, Unavailable
 from node.core.ipld.cid import Cid
-from node.core.model import (
-    SCOPE_PUBLIC,
-    SCOPE_SHARED,
-    Caller,
-    Client,
-    Confidence,
-    DecisionRef,
-    Freshness,
-    Kind,
-    Route,
-    SourceRef,
-    private_scope,
-)
+from node.core.model import Client, Confidence, DecisionRef, Freshness, Kind, Route, SourceRef
 from node.core.normalise import normalise
 from node.core.ports import RecordStore, StoredRecord
 from node.core.record import CLIENT, AnswerRecord, format_time

@@ -9,10 +9,11 @@ from typing import Any
 from node.audit.decisions.answer_entry import store_entry
 from node.audit.decisions.entry import quarantine_entry, validation_entry
 from node.audit.recorder import Recorder
+from node.core.caller import Caller, private_scope
 from node.core.clock import new_id
 from node.core.errors import BadInput, Conflict, Forbidden, NotFound, Rejected, Unavailable
 from node.core.ipld.cid import Cid
-from node.core.model import Caller, DecisionRef, private_scope
+from node.core.model import DecisionRef
 from node.core.normalise import normalise
 from node.core.ports import StoredRecord
 from node.core.record import AnswerRecord

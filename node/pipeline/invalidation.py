@@ -8,10 +8,10 @@ from datetime import timedelta
 from node.audit.decisions.entry import tombstone_entry
 from node.audit.recorder import Recorder
 from node.cache.keys import keyword_key
+from node.core.caller import SCOPE_PUBLIC, SCOPE_SHARED, Caller, private_scope
 from node.core.clock import Clock
 from node.core.errors import BadInput, Forbidden
 from node.core.ipld.cid import Cid
-from node.core.model import SCOPE_PUBLIC, SCOPE_SHARED, Caller, private_scope
 from node.core.normalise import normalise, query_hash
 from node.core.ports import BlockRef, RecordStore, Selection
 from node.pipeline.requests import Invalidation

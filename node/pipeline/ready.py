@@ -18,10 +18,11 @@ from node.audit.decisions.seal import Form
 from node.cache.keys import keyword_key
 from node.cache.lookup import EXACT, SEMANTIC, SLOT
 from node.cache.recall import Recall, Recalled, is_a_peer_s_word
+from node.core.caller import Caller
 from node.core.clock_rule import Doubt
 from node.core.errors import Rejected
 from node.core.ipld.cid import Cid
-from node.core.model import Answer, Caller, DecisionRef, Query, Step
+from node.core.model import Answer, DecisionRef, Query, Step
 from node.core.normalise import query_hash
 from node.core.template import Template
 from node.peers.rules import kept as beside

@@ -24,8 +24,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, tzinfo
 from decimal import Decimal, InvalidOperation
 
+from node.core.caller import Caller
 from node.core.clock import Clock, new_id
-from node.core.model import CLAIM, Caller, Evidence, Found, Freshness, Query, Route
+from node.core.model import CLAIM, Evidence, Found, Freshness, Query, Route
 from node.core.normalise import normalise
 from node.core.ports import Adapter
 from node.core.record import AnswerRecord

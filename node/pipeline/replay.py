@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import orjson
 
 from node.cache.quality.estimate import Estimate
+from node.core.caller import Caller
 from node.core.clock import SystemClock, new_id
 from node.core.errors import BadInput, Rejected
-from node.core.model import Caller
 from node.core.normalise import normalise
 from node.core.ports import Vector
 from node.language.same_answer import RIGHT, UNDECIDED, WRONG, same_answer

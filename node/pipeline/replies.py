@@ -20,9 +20,9 @@ from node.answer.score.answer_features import Answered
 from node.answer.score.calibrated import packaged
 from node.cache.matching.gate import Verdict, agree
 from node.cache.recall import Recall, Recalled
+from node.core.caller import SCOPE_SHARED
 from node.core.model import (
     PPM,
-    SCOPE_SHARED,
     Answer,
     Citation,
     Client,

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import tzinfo
 
 from node.cache.watch import Facts
+from node.core.caller import Caller
 from node.core.ipld.cid import Cid
-from node.core.model import Caller, DecisionRef
+from node.core.model import DecisionRef
 from node.core.ports import Alias, SemanticFacts
 from node.core.talk import Talk
 

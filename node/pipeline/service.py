@@ -16,18 +16,11 @@ from node.audit.decisions.answer_entry import decision_entry
 from node.audit.recorder import Recorder
 from node.cache.quality.estimate import Estimate
 from node.cache.recall import Recall
+from node.core.caller import Caller
 from node.core.clock import new_id
 from node.core.errors import Forbidden, NodeError, Unavailable
 from node.core.ipld.cid import Cid
-from node.core.model import (
-    Answer,
-    Caller,
-    Check,
-    DecisionRef,
-    Json,
-    Query,
-    Route,
-)
+from node.core.model import Answer, Check, DecisionRef, Json, Query, Route
 from node.core.normalise import normalise
 from node.core.ports import (
     Embedded,

@@ -9,8 +9,9 @@ from typing import Any
 
 from node.audit.decisions.answer_entry import store_entry
 from node.cache.refuted import NothingRefuted, Refuted, Said
+from node.core.caller import private_scope
 from node.core.clock import Clock
-from node.core.model import Answer, Confidence, Step, Usage, private_scope
+from node.core.model import Answer, Confidence, Step, Usage
 from node.core.normalise import normalise, query_hash
 from node.core.ports import AuditLog
 from node.pipeline import replies

@@ -235,10 +235,13 @@ class PassThrough:
         flight = None if query.no_cache or handed.bypass else self._flights.get(key)
         is_joined = flight is not None
         if flight is None:
-            if query.caller.meter is not None:
-                query.caller.meter.take()
+            meter = query.caller.meter
+            if meter is not None:
+                meter.take()
             flight = Flight()
             flight.task = asyncio.create_task(self._fly(flight, query, route, handed, to))
+            if meter is not None:  # cancelled ones too, even before they have begun
+                flight.task.add_done_callback(lambda _: None if flight.events else meter.give_back())
             if not (query.no_cache or handed.bypass):
                 self._flights[key] = flight
                 flight.task.add_done_callback(lambda _: self._landed(key, flight))
@@ -273,9 +276,6 @@ class PassThrough:
         except Exception as exc:  # noqa: BLE001 - whoever reads must hear of the end
             flight.failure = failed(502, "the upstream's answer could not be read", "upstream_bad_answer")
             flight.failure.__cause__ = exc
-        finally:
-            if query.caller.meter is not None and not flight.events:
-                query.caller.meter.give_back()
         flight.reason = self._why_not(flight, query, handed)
         if not flight.reason:
             took_us = round((self._clock.monotonic() - began) * 1e6)

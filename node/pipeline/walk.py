@@ -20,8 +20,9 @@ from node.answer.score.confidence import Origin, judge, observe
 from node.answer.stream import Audience, without_text
 from node.audit.recorder import Entered
 from node.cache.watch import Watch
+from node.core.caller import Caller
 from node.core.clock import Clock, new_id
-from node.core.model import Answer, Caller, Freshness, Kind, Outcome, Query, Route, Source, SourceRef, Step
+from node.core.model import Answer, Freshness, Kind, Outcome, Query, Route, Source, SourceRef, Step
 from node.core.normalise import normalise
 from node.core.ports import Tell
 from node.core.talk import Talk

@@ -26,10 +26,10 @@ from typing import TypeVar
 import msgspec
 
 from node.core import state_file
+from node.core.caller import LOCAL
 from node.core.clock import Clock, random_bytes
 from node.core.errors import BadInput, BudgetSpent, CorruptState, NotFound, Rejected
 from node.core.files import put
-from node.core.model import LOCAL
 
 KEYS_FILE = "api_keys.json"
 USED_FILE = "api_keys_used.json"

@@ -5,7 +5,9 @@ Two small files beside the store:
   ``head.json``, counts as well). A store that has come less far is another one, or an older copy. Beside it a
   place in the decision log: what the log says before it is in the store. What it says from there on is held
   against the store at the start, for SQLite drops what lies behind a damaged frame of its WAL without a word:
-  a record that was stored and is not there is lost, one that was withdrawn and is live is withdrawn again.
+  a record that was stored and is not there is lost, one that was withdrawn and is live is withdrawn again. An
+  erasure is done again where the WAL was damaged: else it was cut off before it began, and is left to whoever
+  asks for it.
 - ``loss.json``: what is lost, from the moment it was found until it is all back or the operator accepts the
   loss (``neuroswarm doctor --accept-loss``). Meanwhile the node answers from what it has, and its health is
   ``fail``.

@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from node.core.model import Caller, private_scope
+from node.core.caller import Caller, private_scope
 from node.core.normalise import normalise
 from node.core.ports import StoredRecord
 from node.core.record import AnswerRecord, format_time

@@ -32,9 +32,10 @@ from dataclasses import dataclass
 
 import orjson
 
+from node.core.caller import SCOPE_PUBLIC, SCOPE_SHARED
 from node.core.errors import Rejected
 from node.core.ipld.cid import Cid
-from node.core.model import SCOPE_PUBLIC, SCOPE_SHARED, Json, SourceRef
+from node.core.model import Json, SourceRef
 from node.core.normalise import normalise
 from node.core.ports import Selection, Use
 from node.core.record import QUERY_CHARS_MAX, AnswerRecord, Record, block_of, decode

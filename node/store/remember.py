@@ -27,20 +27,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+from node.core.caller import SCOPE_PUBLIC, SCOPE_SHARED, Caller
 from node.core.clock import Clock, new_id
 from node.core.errors import NodeError, Rejected, Unavailable, Withdrawn
 from node.core.ipld.cid import Cid
-from node.core.model import (
-    SCOPE_PUBLIC,
-    SCOPE_SHARED,
-    Caller,
-    Citation,
-    Confidence,
-    Json,
-    Slots,
-    SourceRef,
-    ppm,
-)
+from node.core.model import Citation, Confidence, Json, Slots, SourceRef, ppm
 from node.core.normalise import query_hash
 from node.core.ports import Embedded, RecordStore, Semantics, StoredRecord
 from node.core.record import (

@@ -17,8 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adapters import registry
+from node.core.caller import Caller
 from node.core.clock import SystemClock
-from node.core.model import CERTAIN, Caller, Check, Failed, Found, Freshness, Missed, Query, Recognition
+from node.core.model import CERTAIN, Check, Failed, Found, Freshness, Missed, Query, Recognition
 from node.core.ports import Adapter
 from node.core.settings import Adapters, AdapterSettings
 from tests.contracts.adapter_case import NOW, Case, session

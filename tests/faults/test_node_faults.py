@@ -14,9 +14,9 @@ import aiohttp
 import pytest
 
 from node.cache.index.embedders import SwitchingSemantics
+from node.core.caller import Caller, private_scope
 from node.core.errors import Misconfigured, NotFound, Unavailable
 from node.core.ipld.cid import Cid
-from node.core.model import Caller, private_scope
 from node.pipeline.requests import Ask, Entry, Said
 from tests.faults.node_kit import PATIENCE_S, Child, Client, child, eventually, reasons, start
 from tests.log_kit import verified

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 from aiohttp import ClientError
 
+from node.core.caller import Caller
 from node.core.clock import SystemClock
-from node.core.model import Answer, Caller
+from node.core.model import Answer
 from node.pipeline.requests import Ask
 from tests.faults.node_kit import eventually
 from tests.journeys.conftest import QUANTUM, Client, MovedClock, Start, steps

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from node.core.caller import Caller
 from node.core.clock import SystemClock
-from node.core.model import Answer, Caller
+from node.core.model import Answer
 from node.pipeline.requests import Ask
 from tests.journeys.conftest import Client, Start, stages, steps
 from tests.simulators.coingecko import CoinGeckoStandIn

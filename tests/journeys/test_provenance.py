@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from node.api import page
-from node.core.model import Caller, private_scope
+from node.core.caller import Caller, private_scope
 from node.pipeline.requests import Ask, Entry, Said
 from node.pipeline.service import Service
 from tests.faults.node_kit import Client, Done, eventually

@@ -25,8 +25,9 @@ import pytest
 from adapters import registry
 from adapters.math_calculator import MathCalculator
 from node.cli import main
+from node.core.caller import Caller
 from node.core.clock import SystemClock
-from node.core.model import Caller, Failed, Found, Query
+from node.core.model import Failed, Found, Query
 from node.core.normalise import query_hash
 from node.core.settings import Adapters, AdapterSettings
 from tests.contracts.adapter_case import session

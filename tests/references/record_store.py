@@ -12,9 +12,10 @@ from datetime import datetime, timedelta
 
 import orjson
 
+from node.core.caller import SCOPE_PUBLIC
 from node.core.errors import NotFound, Rejected, Unavailable, Withdrawn
 from node.core.ipld.cid import DAG_CBOR, Cid
-from node.core.model import SCOPE_PUBLIC, Json
+from node.core.model import Json
 from node.core.ports import Alias, BlockChanges, BlockRef, BlockStore, Selection, StoredRecord, Use
 from node.core.record import AnswerRecord, Record, TombstoneRecord, ValidationRecord
 from node.store import record_rules

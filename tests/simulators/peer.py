@@ -27,10 +27,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from node.audit.tlog.leaf import compose
 from node.audit.tlog.tiles import Tile
+from node.core.caller import SCOPE_PUBLIC
 from node.core.errors import NotFound
 from node.core.ipld import car
 from node.core.ipld.cid import Cid
-from node.core.model import SCOPE_PUBLIC
 from node.core.record import AnswerRecord, KeyRecord, Record, block_of, did_key, time_us
 from node.core.signed_note import Ed25519Signer
 from node.peers.rules.entry import Key, PublicationEntry, Publish, Retract, Validate, encode

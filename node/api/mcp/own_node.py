@@ -13,8 +13,8 @@ from node.api.mcp.node import Body, Reply
 from node.api.request import CALLER, ID, SERVICE
 from node.audit.decisions.origin import epoch_of
 from node.audit.log.reader import CHECKPOINT
+from node.core.caller import Caller
 from node.core.errors import NotFound
-from node.core.model import Caller
 from node.core.ports import Tell
 from node.pipeline.requests import Ask, Entry, Said
 from node.pipeline.service import Service

@@ -44,21 +44,11 @@ from typing import Any
 import orjson
 
 from node.cache.keys import keyword_key
+from node.core.caller import LOCAL, SCOPE_PUBLIC, SCOPE_SHARED
 from node.core.clock import Clock, new_id
 from node.core.errors import BadInput, CorruptState, NotFound, Rejected
 from node.core.ipld.cid import Cid
-from node.core.model import (
-    LOCAL,
-    PPM,
-    SCOPE_PUBLIC,
-    SCOPE_SHARED,
-    Client,
-    Confidence,
-    Freshness,
-    Json,
-    Kind,
-    SourceRef,
-)
+from node.core.model import PPM, Client, Confidence, Freshness, Json, Kind, SourceRef
 from node.core.normalise import normalise, query_hash
 from node.core.ports import RecordStore, StoredRecord
 from node.core.record import CLIENT, QUERY_CHARS_MAX, AnswerRecord, as_map, format_time

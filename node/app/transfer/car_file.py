@@ -22,12 +22,12 @@ from typing import Protocol
 
 from cbrrr import CID
 
+from node.core.caller import SCOPE_PUBLIC, SCOPE_SHARED
 from node.core.clock import Clock
 from node.core.errors import BadInput, CorruptState, NodeError, NotFound, Unavailable
 from node.core.ipld import dagcbor
 from node.core.ipld.cid import Cid
 from node.core.ipld.ipns import IpnsName
-from node.core.model import SCOPE_PUBLIC, SCOPE_SHARED
 from node.core.ports import RecordStore
 from node.core.record import AnswerRecord, KeyRecord, Record, block_of, format_time
 from node.store.imported_blocks import ForeignStore, Imported

@@ -51,11 +51,12 @@ from node.app.transfer.index_records import (
 from node.app.transfer.kept_export import Lost, drop, entries, keep_lost
 from node.cache.keys import keyword_key
 from node.core.blocking import in_thread
+from node.core.caller import SCOPE_PUBLIC, SCOPE_SHARED, Caller
 from node.core.clock import Clock, new_id
 from node.core.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable
 from node.core.files import FILE_MODE
 from node.core.ipld.cid import Cid
-from node.core.model import SCOPE_PUBLIC, SCOPE_SHARED, Caller, Confidence, Json, ppm
+from node.core.model import Confidence, Json, ppm
 from node.core.normalise import normalise, query_hash
 from node.core.ports import Embedded, RecordStore, Semantics, StoredRecord
 from node.core.record import AnswerRecord, sign

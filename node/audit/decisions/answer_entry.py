@@ -30,17 +30,8 @@ from node.audit.decisions.entry_fields import (
     seconds,
     token,
 )
-from node.core.model import (
-    SCOPE_PUBLIC,
-    Answer,
-    Client,
-    Confidence,
-    HitInfo,
-    Json,
-    Route,
-    SourceRef,
-    Step,
-)
+from node.core.caller import SCOPE_PUBLIC
+from node.core.model import Answer, Client, Confidence, HitInfo, Json, Route, SourceRef, Step
 from node.core.ports import EmbedderInfo
 
 

@@ -8,18 +8,10 @@ import re
 from datetime import UTC, datetime
 from typing import TypeAlias
 
+from node.core.caller import LOCAL, SCOPE_PUBLIC, SCOPE_SHARED
 from node.core.errors import Rejected
 from node.core.ipld.cid import Cid
-from node.core.model import (
-    LOCAL,
-    PPM,
-    SCOPE_PUBLIC,
-    SCOPE_SHARED,
-    Client,
-    Confidence,
-    Json,
-    Step,
-)
+from node.core.model import PPM, Client, Confidence, Json, Step
 from node.language.tables import read_table, words
 
 Entry: TypeAlias = tuple[dict[str, Json], dict[str, str]]

@@ -30,10 +30,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from node.core.caller import SCOPE_PUBLIC
 from node.core.errors import Rejected
 from node.core.ipld.cid import DAG_CBOR, SHA2_256, Cid
 from node.core.ipld.dagcbor import BLOCK_BYTES_MAX
-from node.core.model import SCOPE_PUBLIC
 from node.core.normalise import VERSION as NORMALISER
 from node.core.normalise import normalise
 from node.core.record import AnswerRecord, TombstoneRecord, ValidationRecord, decode

@@ -15,9 +15,9 @@ from collections import OrderedDict
 
 from node.audit.decisions.entry import PeerChange, policy_entry, quarantine_entry
 from node.audit.recorder import Recorder
+from node.core.caller import SCOPE_PUBLIC
 from node.core.clock import Clock
 from node.core.ipld.cid import Cid
-from node.core.model import SCOPE_PUBLIC
 from node.core.ports import Appended
 from node.peers.rules.values import Contact, Standing
 

@@ -36,12 +36,13 @@ import orjson
 from node.audit.log.committer import Compose
 from node.audit.tlog import leaf
 from node.core import state_file
+from node.core.caller import SCOPE_PUBLIC
 from node.core.clock import Clock
 from node.core.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable
 from node.core.files import put
 from node.core.follower import DOUBT_LOOK_S, Follower, Rest
 from node.core.ipld.cid import DAG_CBOR, Cid
-from node.core.model import SCOPE_PUBLIC, Check
+from node.core.model import Check
 from node.core.ports import BlockRef, RecordStore, StoredRecord
 from node.core.record import AnswerRecord, KeyRecord, TombstoneRecord, ValidationRecord, time_us
 from node.peers.rules import reconcile

@@ -14,9 +14,10 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from node.core.caller import SCOPE_PUBLIC
 from node.core.errors import Unavailable, Withdrawn
 from node.core.ipld.cid import Cid
-from node.core.model import SCOPE_PUBLIC, Json
+from node.core.model import Json
 from node.core.ports import BlockStore, Embedded, RecordStore, Semantics, StoredRecord
 from node.core.record import AnswerRecord, TombstoneRecord
 from node.peers.rules import kept as beside

@@ -7,8 +7,9 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from node.core.caller import Caller
 from node.core.clock import Clock
-from node.core.model import CERTAIN, CLAIM, Caller, Evidence, Failed, Found, Outcome, Query, Recognition
+from node.core.model import CERTAIN, CLAIM, Evidence, Failed, Found, Outcome, Query, Recognition
 from node.core.ports import Adapter
 from tests.manual_clock import ManualClock
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.math_calculator import MathCalculator
-from node.core.model import CERTAIN, Caller, Found, Query
+from node.core.caller import Caller
+from node.core.model import CERTAIN, Found, Query
 from tests.manual_clock import ManualClock
 from tests.unit.adapters.tables import rows
 

@@ -19,8 +19,8 @@ from node.api.mcp.node import Body, Reply
 from node.api.mcp.tools import made
 from node.api.received import BODY
 from node.api.request import CALLER, ID, SERVICE
+from node.core.caller import Caller
 from node.core.errors import BadInput, CorruptState, NodeError, NotFound
-from node.core.model import Caller
 from node.core.ports import Tell
 from node.pipeline.service import Service
 from tests.unit.api.door import application, listening

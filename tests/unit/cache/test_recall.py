@@ -12,8 +12,9 @@ import numpy as np
 from node.cache.index.flat_index import FlatIndex
 from node.cache.keys import keyword_key
 from node.cache.recall import Limits, Recall, Recaller
+from node.core.caller import Caller
 from node.core.ipld.cid import Cid
-from node.core.model import Caller, Kind, Query, Route, Source
+from node.core.model import Kind, Query, Route, Source
 from node.core.normalise import normalise
 from node.core.ports import Embedded, StoredRecord, Vector
 from node.core.record import RecordSource

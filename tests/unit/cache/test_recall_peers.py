@@ -11,8 +11,9 @@ import pytest
 from node.cache.keys import keyword_key
 from node.cache.peer_crowd import BEHIND_A_CROWD, OF_ONE_PEER, thinned
 from node.cache.recall import Seen
+from node.core.caller import Caller
 from node.core.ipld.cid import Cid
-from node.core.model import Caller, Json, Query
+from node.core.model import Json, Query
 from node.core.ports import Neighbour, Relevant, StoredRecord, Vector
 from node.peers.rules import kept as beside
 from node.peers.rules.values import Tier

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from node.core.caller import Caller
 from node.core.metrics import UNTOLD_MAX, Metrics
 from node.core.model import (
     Answer,
-    Caller,
     Confidence,
     Freshness,
     HitInfo,

@@ -11,11 +11,11 @@ import pytest
 
 from node.audit.decisions.answer_entry import decision_entry
 from node.cache.index.flat_index import FlatIndex
+from node.core.caller import Caller
 from node.core.errors import Unavailable
 from node.core.model import (
     CERTAIN,
     Answer,
-    Caller,
     Confidence,
     Found,
     Freshness,

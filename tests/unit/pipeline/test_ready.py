@@ -11,10 +11,10 @@ import pytest
 
 from node.api import views
 from node.cache.recall import Recall, Recalled
+from node.core.caller import Caller
 from node.core.ipld.cid import RAW, Cid
 from node.core.model import (
     Answer,
-    Caller,
     Confidence,
     DecisionRef,
     Freshness,

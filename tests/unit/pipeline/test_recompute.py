@@ -10,17 +10,8 @@ from typing import Any
 import pytest
 
 from adapters.math_calculator import MathCalculator
-from node.core.model import (
-    Caller,
-    Evidence,
-    Failed,
-    Found,
-    Freshness,
-    Outcome,
-    Query,
-    Recognition,
-    SourceRef,
-)
+from node.core.caller import Caller
+from node.core.model import Evidence, Failed, Found, Freshness, Outcome, Query, Recognition, SourceRef
 from node.core.record import AnswerRecord
 from node.peers.rules.admission import ClassLimit
 from node.pipeline.recompute import Recompute

@@ -6,8 +6,9 @@ from datetime import timedelta
 
 import pytest
 
+from node.core.caller import Caller, private_scope
 from node.core.ipld.cid import Cid
-from node.core.model import Caller, Client, private_scope
+from node.core.model import Client
 from node.core.record import AnswerRecord, RecordSource
 from node.store import provenance
 from tests.record_builders import START, Author

@@ -28,10 +28,10 @@ from node.audit.decisions.entry import (
 )
 from node.audit.decisions.entry_fields import KNOWN_CODES, PARTS_MAX, Entry, safe_code, safe_step
 from node.audit.tlog import leaf
+from node.core.caller import Caller
 from node.core.ipld.cid import Cid
 from node.core.model import (
     Answer,
-    Caller,
     Client,
     Confidence,
     Freshness,

@@ -27,10 +27,10 @@ from node.cache.quality.audits import (
 from node.cache.quality.estimate import Estimate
 from node.cache.quality.labelling import Labels
 from node.cache.recall import Recall, Recalled, Seen
+from node.core.caller import Caller
 from node.core.errors import Unavailable
 from node.core.model import (
     Answer,
-    Caller,
     Citation,
     Confidence,
     Freshness,

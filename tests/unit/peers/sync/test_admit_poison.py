@@ -15,8 +15,9 @@ from node.answer.evidence.entries import StoredEvidence
 from node.audit.recorder import Recorder
 from node.cache.keys import keyword_key
 from node.cache.recall import Limits, Recaller
+from node.core.caller import Caller
 from node.core.metrics import Metrics
-from node.core.model import Answer, Caller, Query
+from node.core.model import Answer, Query
 from node.core.normalise import normalise
 from node.core.ports import Prompt
 from node.core.record import AnswerRecord, RecordSource

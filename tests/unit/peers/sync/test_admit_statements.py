@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from node.core.model import SCOPE_PUBLIC
+from node.core.caller import SCOPE_PUBLIC
 from node.core.record import AnswerRecord, ValidationRecord, block_of
 from node.peers.ports import PeerStore
 from node.peers.store.sqlite import SqlitePeerStore

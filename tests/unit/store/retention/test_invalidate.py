@@ -6,8 +6,9 @@ import pytest
 
 from node.cache.index.flat_index import FlatIndex
 from node.cache.recall import Limits, Recaller
+from node.core.caller import Caller
 from node.core.ipld.cid import Cid
-from node.core.model import Caller, Kind, Query, Route
+from node.core.model import Kind, Query, Route
 from node.core.normalise import query_hash
 from node.core.ports import BlockRef, Embedded, RecordStore, Selection, StoredRecord
 from node.store.retention.invalidate import SHOWN_MAX, invalidate
