@@ -36,7 +36,7 @@ def document(number: int, path: str, **fields: object) -> Document:
         status="current",
         last_modified=datetime(2025, 1, 1, tzinfo=UTC),
     )
-    return replace(plain, **fields)  # type: ignore[arg-type]
+    return replace(plain, **fields)
 
 
 def pieces(text: str) -> list[tuple[tuple[str, ...], str, int]]:
