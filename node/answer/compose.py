@@ -9,16 +9,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
-from node.answer import context, extractive, model_answer, notes, prompt, quotes, reasons, revise
+from node.answer import context, documents, model_answer, notes, prompt, quotes, reasons, revise
 from node.answer.chain import Chain, Engine, Result, answers
-from node.answer.composed import Composed, Trail, account
+from node.answer.composed import Composed, Trail
 from node.answer.context import Block
 from node.answer.fitting import fitting
+from node.answer.given import (
+    Given,
+    extract,
+    from_documents,
+    not_in_documents,
+    settled,
+    told_as_said,
+    unsure_notes,
+    with_remarks,
+    without_claims,
+    without_model,
+)
 from node.answer.grounding import abstains, strip_marks
-from node.answer.peer_claims import heard, is_claim
 from node.answer.stream import Shown
 from node.core.clock import Clock
 from node.core.errors import Rejected
@@ -27,19 +38,6 @@ from node.core.ports import Generator, NoteReader, Prompt, Tell
 from node.core.talk import Talk
 from node.language import conversation, tongue
 from node.language.sentences import one_line
-
-KEEP_WHOLE_CHARS = 400
-"""Evidence up to this length is given to the model whole."""
-NOTE_CHARS_MAX = 700
-"""A stored note up to this length is given whole."""
-CONTEXT_SENTENCES_MAX = 8
-"""At most so many sentences of one long text reach the model."""
-TOLD_MIN = 0.8
-"""From this probability on that people's notes hold the answer, a model tells it in its own words: the bar of
-all that is stored. Below, the notes themselves are shown, said to be the nearest; a small model that is not
-sure tells them wrongly too often."""
-FOUND_MIN = 0.5
-"""A note that holds the answer so surely is quoted where the model could not put it into words."""
 
 
 class Composer:
@@ -90,6 +88,7 @@ class Composer:
         seed: int = 0,
         tell: Tell | None = None,
         talk: Talk | None = None,
+        read: documents.Read | None = None,
     ) -> Composed:
         """An answer to ``question`` before ``deadline`` (monotonic seconds). ``temperature`` and ``seed``
         as in ``Prompt``. ``tell`` hears of waits, and of the answer while it is made where nothing but its
@@ -99,15 +98,16 @@ class Composer:
         then says so and states no figure that the evidence lacks. The same holds for a deterministic
         question without evidence: what should be exact is never guessed. ``language``: of what is said in
         this node's own words. ``read_as``: the question in English, where it is in another language: notes
-        are read for it. ``vector``: as for ``notes.read``. ``talk``: what the model is told besides."""
+        are read for it. ``vector``: as for ``notes.read``. ``talk``: what the model is told besides.
+        ``read``: what documents say to it; what they say stands in ``evidence`` too."""
         missing = could_not_look_up
         if missing is None and route_kind is Kind.DETERMINISTIC and not evidence:
             missing = reasons.say("not_exact", language)
         trail = Trail(self._clock)
-        given = _Given(_extract(read_as or question, evidence, trail), evidence)
-        given = replace(given, writes=conversation.asks_to_write(question))
+        given = Given(extract(read_as or question, evidence, trail), evidence)
+        given = replace(given, writes=conversation.asks_to_write(question), documented=read)
         if missing is None and any(map(notes.is_note, given.kept)):
-            read = await notes.read(
+            held = await notes.read(
                 self._readers,
                 read_as or question,
                 given.kept,
@@ -116,12 +116,15 @@ class Composer:
                 tag=tag,
                 vector=vector,
             )
-            if read is not None:
-                trail.extend(read.steps)
-                given = given.after(read)
-                if (told := _unsure_notes(given, trail, language)) is not None:
-                    return replace(told, found=given.found or read.near_found, tried=trail.steps)
-        given = _without_claims(given, question, trail)
+            if held is not None:
+                trail.extend(held.steps)
+                given = given.after(held)
+                if (told := unsure_notes(given, trail, language)) is not None:
+                    return replace(told, found=given.found or held.near_found, tried=trail.steps)
+        given = given.with_documents()
+        if (silent := not_in_documents(given, question, missing, language)) is not None:
+            return replace(silent, tried=trail.steps)
+        given = without_claims(given, question, trail)
         packed = self._pack(given.kept)
         if given.evidence:
             trail.add("pack", "ok" if packed.blocks else "empty", packed.summary)
@@ -142,11 +145,12 @@ class Composer:
         trail.extend(result.steps)
         if result.value is not None:
             composed = await self._reread(question, result.value, packed.blocks)
-            composed = _settled(composed, given, result.ms, trail, language)
+            composed = settled(composed, given, result.ms, trail, language)
+            composed = with_remarks(composed, given, language)
             return replace(composed, found=given.told, tried=trail.steps)
         in_text = await self._in_text(question, given)
-        composed = _without_model(question, given, missing, result.steps, trail, language, in_text)
-        if given.found is not None:
+        composed = without_model(question, given, missing, result.steps, trail, language, in_text)
+        if given.found is not None and composed.source.kind != documents.KIND:
             composed = replace(composed, found=given.found)
         return replace(composed, tried=trail.steps, retry_after_s=result.retry_after_s)
 
@@ -155,7 +159,7 @@ class Composer:
         question: str,
         asked: Prompt,
         blocks: Sequence[Block],
-        given: _Given,
+        given: Given,
         missing: str | None,
         route_kind: Kind,
         language: str,
@@ -227,7 +231,7 @@ class Composer:
 
         shown = self._shown(None if talk.schema else tell, asked)
         result = await self._first(asked, accept, deadline, shown, tell)
-        return _told(result, trail)
+        return told_as_said(result, trail)
 
     async def revise(
         self, order: revise.Revision, *, deadline: float, tag: str, tell: Tell | None = None
@@ -243,7 +247,7 @@ class Composer:
         shown = self._shown(tell, asked)
         result = await self._first(asked, accept, deadline, shown)
         result = await self._in_language(order.language, asked, accept, result, deadline, trail, shown)
-        return _told(result, trail)
+        return told_as_said(result, trail)
 
     def _as_said(self, draft: Draft) -> Composed:
         """A model's words as they are."""
@@ -294,13 +298,18 @@ class Composer:
             return None
         return next(at for at, one in enumerate(evidence) if one is said.note), said.share
 
-    def shown_instead(self, composed: Composed, *, language: str) -> Composed | None:
-        """The notes themselves in the place of a model's words about them; None where there are none."""
+    def shown_instead(
+        self, composed: Composed, *, language: str, read: documents.Read | None = None
+    ) -> Composed | None:
+        """The notes or documents themselves in the place of a model's words about them; None where there are
+        none."""
         trail = Trail(self._clock)
+        if read is not None and read.said and not composed.notes:
+            return replace(from_documents(read, trail, language), tried=trail.steps)
         shown = quotes.from_read(notes.likeliest(composed.notes), trail, language)
         return shown and replace(shown, found=composed.found, tried=trail.steps)
 
-    async def _in_text(self, question: str, given: _Given) -> list[str]:
+    async def _in_text(self, question: str, given: Given) -> list[str]:
         """What answers the question in the text that came with it, by the packaged reader."""
         texts = [one.text for one in given.kept if one.source.kind == context.PASTED]
         return await notes.answers_in(self._readers.trained, question, texts[0]) if texts else []
@@ -332,161 +341,3 @@ class Composer:
         again = await self._first(revise.in_language(asked, wanted), accept, deadline, shown)
         trail.extend(again.steps)
         return result if again.value is None else again
-
-
-# --- what an answer is made from ------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """What an answer is made from. ``kept`` is for a model to read, ``evidence`` may be quoted. ``found``,
-    ``told``, ``near``, ``next`` and ``is_near_theirs`` as in ``notes.Read``; ``is_bound``: the question is
-    about people's notes, so nothing else may answer it; ``writes``: a text is wanted that nobody has
-    stored."""
-
-    kept: Sequence[Evidence]
-    evidence: Sequence[Evidence]
-    found: float | None = None
-    told: float | None = None
-    near: Evidence | None = None
-    next: Evidence | None = None
-    is_bound: bool = False
-    is_near_theirs: bool = False
-    writes: bool = False
-
-    def after(self, read: notes.Read) -> _Given:
-        """Narrowed to what the readers of notes found in them."""
-        is_bound = read.bound and not self.writes
-        return replace(
-            self,
-            kept=read.kept,
-            evidence=read.kept,
-            found=read.found,
-            told=read.told,
-            near=read.near,
-            next=read.next,
-            is_bound=is_bound,
-            is_near_theirs=read.is_near_theirs and not self.writes,
-        )
-
-    @property
-    def has_text(self) -> bool:
-        """Whether the asker pasted a text."""
-        return any(one.source.kind == context.PASTED for one in self.evidence)
-
-
-def _told(result: Result[Composed], trail: Trail) -> Composed:
-    """What a model said with what was tried for it, or a fallback with an empty text."""
-    trail.extend(result.steps)
-    if result.value is None:
-        return replace(quotes.unanswered(""), tried=trail.steps, retry_after_s=result.retry_after_s)
-    outcome = "ok" if result.value.complete else "cut"
-    trail.extend((Step("generate", outcome, account(result.value), result.ms),))
-    return replace(result.value, tried=trail.steps)
-
-
-def _unsure_notes(given: _Given, trail: Trail, language: str) -> Composed | None:
-    """People's notes themselves, or the honest word that none says it, where it is not sure enough that they
-    hold the answer for a model to tell it."""
-    is_sure = (given.found or 0.0) >= TOLD_MIN
-    if not given.is_bound or is_sure or not all(map(notes.is_note, given.kept)):
-        return None
-    unsure = list(given.kept or ([given.near] if given.near else []))
-    if len(unsure) == 1 and given.next is not None:
-        unsure.append(given.next)
-    return quotes.from_unsure(unsure, trail, language) or quotes.not_there(language)
-
-
-def _without_claims(given: _Given, question: str, trail: Trail) -> _Given:
-    """Peers' claims go where people here know of it."""
-    ours = heard(question, given.kept)
-    if not (left_out := len(given.kept) - len(ours)):
-        return given
-    trail.add("claims", "left_out", f"{left_out} texts of peers: what is known here comes first")
-    return replace(given, kept=ours, evidence=[one for one in given.evidence if not is_claim(one.source)])
-
-
-def _settled(composed: Composed, given: _Given, ms: float, trail: Trail, language: str) -> Composed:
-    """A model's answer, or notes in its place where it has none."""
-    outcome = "ok" if composed.complete else "cut"
-    trail.extend((Step("generate", outcome, account(composed), ms),))
-    if composed.abstained:
-        # What the node brings with it is quoted where the model, which read it, has nothing better.
-        is_read = given.found is not None and (given.found >= FOUND_MIN or not given.is_bound)
-        quotable = given.evidence if is_read else [given.near] if given.near else []
-        composed = quotes.from_notes(quotable, trail, language) or composed
-    retold = filter(notes.is_peoples, given.kept) if composed.grounded and not given.writes else ()
-    return replace(composed, notes=tuple(retold))
-
-
-def _without_model(
-    question: str,
-    given: _Given,
-    missing: str | None,
-    tried: Sequence[Step],
-    trail: Trail,
-    language: str,
-    read: Sequence[str],
-) -> Composed:
-    """What is said where no model has answered: notes, sentences of the evidence, or an honest word."""
-    return (
-        _quoted(given, trail, language)
-        or quotes.from_quotes(question, _quotable(given), missing, trail, language, read)
-        or quotes.fallback(missing, given.evidence, tried, trail, language)
-    )
-
-
-def _quoted(given: _Given, trail: Trail, language: str) -> Composed | None:
-    """Notes as they stand: those that hold the answer, the honest word that none does, or the nearest entry
-    of the node's own."""
-    found, near = given.found, given.near
-    sure_enough = found is None or found >= FOUND_MIN
-    if sure_enough and not (given.has_text or given.writes):
-        said = quotes.from_notes(given.evidence, trail, language, unread=found is None)
-        if said is not None:
-            return said
-    if given.is_bound and not (sure_enough or given.has_text):
-        return quotes.not_there(language)
-    if near is not None and not (given.writes or given.has_text or notes.is_peoples(near)):
-        return quotes.from_unsure([near], trail, language)
-    return None
-
-
-def _quotable(given: _Given) -> list[Evidence]:
-    """What sentences may be taken from."""
-    if given.writes and not given.has_text:
-        return []  # a note is no letter
-    some = notes.quotable(given.evidence)
-    if given.found is None or given.has_text:
-        return [one for one in some if not notes.is_note(one)]
-    return some
-
-
-def _extract(question: str, evidence: Sequence[Evidence], trail: Trail) -> list[Evidence]:
-    """The evidence narrowed to what speaks to the question. An adapter's answer is short and was asked
-    for by name, so it is never narrowed away."""
-    if not evidence:
-        return []
-    trail.start()
-    kept: list[Evidence] = []
-    sentences_kept = sentences_all = 0
-    for item in evidence:
-        if item.source.kind == context.PASTED:
-            kept.append(item)
-            continue
-        whole = extractive.TEXT_CHARS_MAX if item.source.kind == "adapter" else KEEP_WHOLE_CHARS
-        if notes.is_note(item) and len(item.text) <= NOTE_CHARS_MAX:
-            whole = NOTE_CHARS_MAX  # it is about the question, in whatever words
-        text, some, total = extractive.narrow(
-            question, item.text, keep_whole_chars=whole, top=CONTEXT_SENTENCES_MAX
-        )
-        sentences_kept += some
-        sentences_all += total
-        if text:
-            kept.append(replace(item, text=text))
-    trail.add(
-        "extract",
-        "ok" if kept else "empty",
-        f"{sentences_kept} of {sentences_all} sentences from {len(kept)} of {len(evidence)} sources",
-    )
-    return kept

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from node.core.clock import Clock
-from node.core.model import Citation, Draft, Evidence, SourceRef, Step, Support
+from node.core.model import Citation, Draft, Evidence, InDocuments, SourceRef, Step, Support
 from node.language.sentences import one_line
 
 CITATIONS_MAX = 16
@@ -27,6 +27,7 @@ class Composed:
     here holds were named in it, and were taken out.
     ``notes``: people's notes that a model told in its own words, to be shown in their place where it is not
     sure enough. ``unsure``: notes are quoted that may hold the answer, and the text says no more.
+    ``documents``: what it owes to documents, where any were searched.
     ``tried`` is the trace, failures included; ``retry_after_s``: no model had time, ask again then."""
 
     text: str
@@ -44,6 +45,7 @@ class Composed:
     invented: bool = False
     notes: tuple[Evidence, ...] = ()
     unsure: bool = False
+    documents: InDocuments | None = None
     tried: tuple[Step, ...] = ()
     retry_after_s: int | None = None
 

@@ -182,6 +182,49 @@ def ground(text: str, blocks: Sequence[Block], question: str) -> Grounding:
     )
 
 
+def without_unsupported(text: str, blocks: Sequence[Block], question: str) -> str:
+    """The text without the marks of those ``blocks`` that do not hold the sentence behind which they stand:
+    too little of its words, or not one of its figures."""
+    checked = {block.number: block for block in blocks}
+
+    def in_sentence(part: str) -> str:
+        bare = strip_marks(part, blocks)
+        stated = set(figures(bare)) - set(figures(question))
+
+        def supports(number: int) -> bool:
+            block = checked.get(number)
+            if block is None:
+                return True
+            missing = unsupported_figures(bare, (block.text, block.about, question))
+            share = coverage(bare, (block.text, block.about), beyond=question)
+            return share >= CITED_OVERLAP_MIN and not (stated and set(missing) >= stated)
+
+        def write(numbers: list[int]) -> str:
+            return "".join(f" [{number}]" for number in numbers if supports(number))
+
+        return _with_marks(part, blocks, write)
+
+    pieces: list[str] = []
+    at = 0
+    for start, end in _with_their_marks(text):
+        pieces += [text[at:start], in_sentence(text[start:end])]
+        at = end
+    return "".join([*pieces, text[at:]])
+
+
+def _with_their_marks(text: str) -> list[tuple[int, int]]:
+    """The sentences, each with the marks that stand behind its full stop."""
+    spans: list[tuple[int, int]] = []
+    for start, end in sentence_spans(text):
+        match = _MARKS.match(text, start)
+        if match is not None and spans and not text[spans[-1][1] : start].strip(" "):
+            spans[-1] = (spans[-1][0], match.end())
+            start = match.end()
+        if text[start:end].strip():
+            spans.append((start, end))
+    return spans
+
+
 _MISJOINED = 0.5
 """What figures of different clauses in one are worth."""
 _NAME = re.compile(r"(?<![.!?:]\s)(?<!\A)\b[A-Z][\w'’-]+")

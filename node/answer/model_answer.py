@@ -10,6 +10,7 @@ from datetime import datetime
 from node.answer import context, papers, quotes, reasons
 from node.answer.composed import CITATIONS_MAX, Composed
 from node.answer.context import Block, source_name
+from node.answer.documents import KIND
 from node.answer.grounding import (
     Grounding,
     abstains,
@@ -25,6 +26,7 @@ from node.answer.grounding import (
     speaks_for_the_asked,
     strip_marks,
     without_number_words,
+    without_unsupported,
 )
 from node.answer.peer_claims import is_claim
 from node.core.errors import Rejected
@@ -67,6 +69,9 @@ def from_draft(
     if not any(char.isalnum() for char in real):
         raise Rejected("the model named papers that nothing here holds")
     invented, text = real != text, real
+    of_documents = [block for block in blocks if block.source.kind == KIND]
+    if of_documents:
+        text = without_unsupported(text, of_documents, question)
     grounding = ground(text, blocks, question)
     abstained = silent or contradicts_itself(bare) or (missing is not None and not blocks)
     grounded = grounding.grounded and not abstained

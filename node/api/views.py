@@ -13,7 +13,19 @@ from node import __version__
 from node.cache.quality.estimate import Estimate
 from node.cache.recall import Recall
 from node.core.errors import Rejected
-from node.core.model import CLAIM, PPM, Answer, Check, Citation, DecisionRef, HitInfo, Route, Slots, SourceRef
+from node.core.model import (
+    CLAIM,
+    PPM,
+    Answer,
+    Check,
+    Citation,
+    DecisionRef,
+    HitInfo,
+    InDocuments,
+    Route,
+    Slots,
+    SourceRef,
+)
 from node.core.ports import StoredRecord
 from node.core.record import AnswerRecord, as_map, format_time
 from node.core.template import Template
@@ -43,7 +55,29 @@ def _source(source: SourceRef) -> dict[str, Any]:
 
 
 def _citation(one: Citation) -> dict[str, Any]:
-    return _of(one, "source locator snippet url") | {"time": _time(one.time)}
+    shown = _of(one, "source locator snippet url") | {"time": _time(one.time)}
+    if one.cid is not None:
+        shown |= {"cid": one.cid, "status": one.status, "last_modified": shown["time"]}
+    return shown
+
+
+def _documents(value: InDocuments) -> dict[str, Any]:
+    """What an answer owes to documents."""
+    disputes = [
+        _of(one, "kind one other holds")
+        | {
+            "since": None if one.since is None else one.since.isoformat(),
+            "said": list(filter(None, one.said)),
+        }
+        | {"is_suggestion": one.is_suggestion}
+        for one in value.disputes
+    ]
+    return {
+        "has_contradiction": value.has_contradiction,
+        "contradictions": disputes,
+        "orders_in": list(value.orders),
+        "uncited_figures": list(value.uncited),
+    }
 
 
 def _hit(hit: HitInfo | None) -> dict[str, Any] | None:
@@ -83,6 +117,8 @@ def answer(value: Answer, *, verbose: bool, receipt: str | None = None) -> dict[
     }
     if value.retry_after_s is not None:
         body["retry_after_s"] = value.retry_after_s
+    if value.documents is not None:
+        body |= _documents(value.documents)
     if verbose or value.parts:
         body["parts"] = [
             {

@@ -15,6 +15,7 @@ from typing import TypeVar
 from node.core.clock import Clock
 from node.core.errors import Damaged
 from node.core.files import translated
+from node.knowledge.used import SCHEMA as USED
 from node.peers.store.schema import SCHEMA as PEERS
 from node.store.backup.snapshot import format_of
 from node.store.hit_labels import SCHEMA as LABELS
@@ -45,6 +46,7 @@ FILES: dict[str, tuple[Schema, files.Fill[int]]] = {
     "labels.sqlite": (LABELS, files.all_rows(LABELS)),
     "refuted.sqlite": (REFUTED, files.all_rows(REFUTED)),
     "foreign.sqlite": (FOREIGN, files.all_rows(FOREIGN, derived=("total",))),
+    "used_documents.sqlite": (USED, files.all_rows(USED)),
     "peers.sqlite": (PEERS, files.all_rows(PEERS, derived=("total", "tally"), reset={"root": _COUNTED})),
 }
 

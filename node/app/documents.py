@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from node.app.data_files import renewed
@@ -11,15 +16,25 @@ from node.core.errors import NodeError
 from node.core.model import Check
 from node.core.ports import Semantics
 from node.core.scheduler import Scheduler
-from node.knowledge.corpus import StoredCorpus
+from node.knowledge.corpus import StoredCorpus, document_of
 from node.knowledge.desk import DocumentDesk
 from node.knowledge.ingest import Ingestor, Runs
-from node.knowledge.store import DocumentStore
+from node.knowledge.model import Document
+from node.knowledge.store import Changed, DocumentStore
+from node.knowledge.used import UsedDocuments, Withdraw
 from node.knowledge.vectors import DocumentVectors
 from node.privacy import private_reason
 
+log = logging.getLogger("neuroswarm.documents")
+
 FILE = "documents.sqlite"
+USED_FILE = "used_documents.sqlite"
 CATCH_UP_EVERY_S = 60
+
+
+def all_documents(connection: sqlite3.Connection) -> list[Document]:
+    """Of every scope."""
+    return [document_of(row) for row in connection.execute("SELECT * FROM document")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +45,35 @@ class Library:
     store: DocumentStore
     vectors: DocumentVectors
     corpus: StoredCorpus
+    used: UsedDocuments
+
+    async def follow(self, withdraw: Withdraw, stack: AsyncExitStack) -> None:
+        """Withdraw the answers whose documents changed while nobody listened, and from here on those whose
+        documents change. Raises ``Unavailable``."""
+        await self.used.compare(await asyncio.to_thread(self._all), withdraw)
+        tasks: set[asyncio.Task[None]] = set()
+
+        async def fell(cids: Sequence[str]) -> None:
+            try:
+                await self.used.fell(cids, withdraw)
+            except NodeError as exc:  # the next start finds them
+                log.warning("answers from changed documents were not withdrawn: %s", exc)
+
+        def hear(changed: Changed) -> None:
+            if changed.cids:
+                task = asyncio.create_task(fell(changed.cids), name="withdraw answers from documents")
+                tasks.add(task)
+                task.add_done_callback(tasks.discard)
+
+        async def stop() -> None:
+            self.store.listeners.remove(hear)
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+        self.store.listeners.append(hear)
+        stack.push_async_callback(stop)
+
+    def _all(self) -> list[Document]:
+        return self.store.file.read_here(all_documents)
 
     def schedule(self, scheduler: Scheduler) -> None:
         """Look at the folders of the settings now and again, and embed what is owed."""
@@ -67,4 +111,7 @@ async def open_documents(ground: Ground, semantics: Semantics) -> Library:
     ground.stack.push_async_callback(runs.close)
     corpus = StoredCorpus(store, vectors)
     desk = DocumentDesk(store, corpus, ingestor, runs, settings.documents, clock)
-    return Library(desk, store, vectors, corpus)
+    used_path = ground.data_dir / USED_FILE
+    used, _ = await renewed(used_path, clock, lambda: UsedDocuments.open(used_path))
+    ground.stack.push_async_callback(used.close)
+    return Library(desk, store, vectors, corpus, used)

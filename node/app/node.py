@@ -58,7 +58,9 @@ from node.peers.store.sqlite import SqlitePeerStore
 from node.peers.sync.admit import Admitter
 from node.peers.sync.blocks import Gets
 from node.pipeline.class_limit import class_limit
+from node.pipeline.invalidation import Invalidator
 from node.pipeline.ports import Ports
+from node.pipeline.requests import Invalidation
 from node.pipeline.service import Service
 from node.store.api_keys import ApiKeys
 from node.store.guard import StoreGuard
@@ -129,8 +131,8 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
         await store.records.add(certificate)
     await _log_rules(ground)
     memory = await open_memory(ground)
-    walk = await open_walk(ground, memory)
     library = await open_documents(ground, memory.semantics)
+    walk = await open_walk(ground, memory, library)
     mirror = mirror_of(ground)
     daemon = None if mirror is None else mirror.daemon
     ipfs = await open_ipfs(ground, daemon)
@@ -150,6 +152,10 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
     ledger = ledger_of(ground)
     peer_store = await open_store(settings, data_dir, ground.state, clock, stack, ledger)
     eraser = await _eraser(ground, memory, ipfs, peer_store, portable)
+    invalidator = Invalidator(
+        store.records, memory.kept.rememberer, eraser, ground.recorder, clock, walk.policy.version
+    )
+    await library.follow(lambda tag: invalidator.run(Invalidation(tag=tag), None), stack)
     uses = UseTally(store.records, clock)
     stack.push_async_callback(uses.flush)
     scheduler = Scheduler(wall)
@@ -182,6 +188,7 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
         logs.file,
         *ipfs.files,
         library.store.file,
+        library.used.file,
     )
     probes = (
         fact(clock.health),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from adapters import registry
 from node.answer.compose import Composer
 from node.answer.context import Count, Tokens
+from node.app.documents import Library
 from node.app.engines import (
     generators_of,
     note_reader,
@@ -27,11 +28,13 @@ from node.core.clock import Clock
 from node.core.model import Check, Outcome
 from node.core.ports import Adapter, Generator, NoteReader, StoredRecord
 from node.core.settings import Settings
+from node.knowledge.retrieve import Search
 from node.pipeline.decisions import Decisions
 from node.pipeline.drafts import Drafts
 from node.pipeline.exact_sources import ExactSources
 from node.pipeline.failures import NegativeCache
 from node.pipeline.generation import Generation
+from node.pipeline.in_documents import DocumentStation, Vectors
 from node.pipeline.own_facts import OwnFacts
 from node.pipeline.ready import ReadyHits
 from node.pipeline.second_sample import SecondSamples
@@ -66,7 +69,7 @@ class Walk:
     count_tokens: Count
 
 
-async def open_walk(ground: Ground, memory: Memory) -> Walk:
+async def open_walk(ground: Ground, memory: Memory, library: Library) -> Walk:
     """Build it; engines that are missing are only told of."""
     settings, clock, stack, kept = ground.settings, ground.clock, ground.stack, memory.kept
     timeout_s = settings.server.request_timeout_s
@@ -101,7 +104,16 @@ async def open_walk(ground: Ground, memory: Memory) -> Walk:
     by_name = {adapter.name: adapter for adapter in adapters}
     exact = ExactSources(clock, by_name, failures, registry.sayings(adapters))
     second = Second(second_samples.submit)
-    stations = _stations(ground, memory, composer, exact, policy, drafts, refresher.submit, second)
+    in_documents = partial(
+        DocumentStation,
+        clock,
+        Search(library.corpus, Vectors(memory.semantics)),
+        reader,
+        library.used,
+    )
+    stations = _stations(
+        ground, memory, composer, exact, policy, drafts, refresher.submit, second, in_documents
+    )
     pipeline = Pipeline(
         clock,
         understanding,
@@ -155,6 +167,7 @@ def _stations(
     drafts: Drafts[Any],
     refresh: Refresh,
     second: Second,
+    in_documents: Callable[[Stored], DocumentStation],
 ) -> Stations:
     """What a question visits."""
     clock, records, kept = ground.clock, ground.store.records, memory.kept
@@ -183,7 +196,9 @@ def _stations(
         refuted=kept.refuted,
         second=second,
     )
-    return Stations(stored, exact, generation, Statements(stored, generation, composer), storing)
+    return Stations(
+        stored, in_documents(stored), exact, generation, Statements(stored, generation, composer), storing
+    )
 
 
 def _policy(settings: Settings) -> Policy:

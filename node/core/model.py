@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -243,13 +243,49 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """One source shown with an answer. ``locator`` says where in the source, ``snippet`` is cut."""
+    """One source shown with an answer. ``locator`` says where in the source, ``snippet`` is cut. Of a
+    document: the ``cid`` of its bytes, its ``status``, and in ``time`` when it was last modified."""
 
     source: str
     locator: str = ""
     snippet: str = ""
     url: str | None = None
     time: datetime | None = None
+    cid: str | None = None
+    status: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dispute:
+    """Two documents that say different things. ``kind``: supersedes, conflict_with, or values, which is read
+    out of their words and only a suggestion. ``holds``: the one that holds since ``since``, None where
+    nothing says which. ``said``: what each says, where it was found."""
+
+    kind: str
+    one: str
+    other: str
+    holds: str | None = None
+    since: date | None = None
+    said: tuple[str, str] = ("", "")
+
+    @property
+    def is_suggestion(self) -> bool:
+        """Whether it was read out of the words, and may be wrong."""
+        return self.kind == "values"
+
+
+@dataclass(frozen=True, slots=True)
+class InDocuments:
+    """What an answer owes to documents. ``has_contradiction``: two of them that speak to the question are
+    known to disagree, and nothing says which holds. ``orders``: documents with sentences that give orders to
+    their reader, which were not followed. ``uncited``: figures of the answer that stand in none of them.
+    ``used``: CIDs of all documents that it was made from, each with what held of it."""
+
+    has_contradiction: bool = False
+    disputes: tuple[Dispute, ...] = ()
+    orders: tuple[str, ...] = ()
+    uncited: tuple[str, ...] = ()
+    used: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -431,6 +467,8 @@ class Answer:
     usage: Usage = Usage()
     retry_after_s: int | None = None
     """No language model had time for it: when it is worth asking again."""
+    documents: InDocuments | None = None
+    """Where it was made from documents, or looked for in them in vain."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,9 @@ class Generation:
         is_lookup = order is None and not conversation.asks_to_write(walk.query.text)
         if is_lookup and sure < self.policy.confidence_min and not composed.abstained:
             # What people stored is shown as it stands rather than told by a model that may have it wrong.
-            shown = self.composer.shown_instead(composed, language=language_of(walk.query.text))
+            shown = self.composer.shown_instead(
+                composed, language=language_of(walk.query.text), read=walk.documents
+            )
             if shown is not None:
                 walk.note("doubt", "quoted", f"the model's words about the notes: {sure:.2f}")
                 walk.add(*shown.tried)
@@ -111,6 +113,7 @@ class Generation:
             seed=seed,
             tell=tell,
             talk=talk,
+            read=walk.documents,
         )
 
     async def whole_question(self, query: Query, text: str, history: Sequence[tuple[str, str]]) -> str | None:
@@ -211,6 +214,7 @@ class Generation:
             citations=composed.citations,
             usage=Usage() if draft is None else Usage(draft.prompt_tokens, draft.completion_tokens),
             retry_after_s=composed.retry_after_s,
+            documents=composed.documents,
         )
         reason = ""
         if composed.source.kind == "fallback":
@@ -225,6 +229,8 @@ class Generation:
             reason = "invented_papers"
         elif composed.unsure:
             reason = "nearest_note"
+        elif composed.documents is not None and composed.documents.has_contradiction:
+            reason = "documents_disagree"
         elif len(composed.notes) > 1:
             reason = "several_notes"  # small models take the figures of one for those of another
         llm = None if draft is None else ModelRef(draft.model, draft.model_digest)

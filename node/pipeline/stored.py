@@ -207,7 +207,7 @@ class Stored:
             walk.note("documents", "found" if near else "missed", f"{len(near)} near records{best}")
         else:
             walk.note("documents", "failed", UNREAD_SAID, code=UNREAD)
-        if walk.route.kind is Kind.HISTORICAL and not near and not query.pasted:
+        if walk.route.kind is Kind.HISTORICAL and not (near or walk.evidence or query.pasted):
             walk.could_not_look_up = reasons.say("no_record", language_of(query.text))
         return None
 

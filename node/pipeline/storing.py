@@ -14,6 +14,7 @@ from node.core.clock import Clock
 from node.core.model import Answer, Confidence, Step, Usage
 from node.core.normalise import normalise, query_hash
 from node.core.ports import AuditLog
+from node.knowledge.used import tags
 from node.pipeline import replies
 from node.pipeline.drafts import Drafts
 from node.pipeline.generation import Generation
@@ -255,7 +256,7 @@ class Storing:
             scope=scope,
             lifetime_s=life.seconds,
             context=query.context,
-            tags=query.tags,
+            tags=(*query.tags, *(tags(answer.documents.used) if answer.documents else ())),
             slots=answer.route.slots or None,
             slot_key=answer.route.key,
             citations=answer.citations,

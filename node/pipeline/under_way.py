@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from node.answer.composed import Composed
+from node.answer.documents import Read
 from node.cache.recall import Recall
 from node.core.clock import Clock
 from node.core.model import Answer, Confidence, Evidence, Query, Route, SourceRef, Step
@@ -42,6 +43,8 @@ class Walk:
     """No model had time for it; then it says nothing about the question."""
     read_as: str | None = None
     """The question in English, where it is in another language."""
+    documents: Read | None = None
+    """What documents say to it, where there are any."""
 
     def note(self, stage: str, outcome: str, reason: str = "", ms: float = 0.0, code: str = "") -> None:
         """Add a step to the trace."""

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mappin
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import tzinfo
+from typing import Protocol
 
 from node.answer import reasons
 from node.answer.score.confidence import Origin, judge, observe
@@ -53,11 +54,18 @@ FLIGHTS_MAX = 3
 """How many computations a question may wait for whose first askers ran out of time."""
 
 
+class Consults(Protocol):
+    """Whoever looks for evidence: ``Stored`` alone, or documents before it."""
+
+    async def consult(self, walk: Walk) -> Reached | None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Stations:
     """What a question visits."""
 
     stored: Stored
+    documents: Consults
     exact: ExactSources
     generation: Generation
     statements: Statements
@@ -98,7 +106,7 @@ class Pipeline:
             Source.CACHE: lambda walk: stations.stored.recall(walk, self._revalidate),
             Source.ADAPTER: stations.exact.ask,
             Source.STALE: stations.stored.serve_expired,
-            Source.DOCUMENTS: stations.stored.consult,
+            Source.DOCUMENTS: stations.documents.consult,
             Source.MODEL: stations.generation.compose,
         }
 

@@ -12,8 +12,8 @@ import pytest
 
 from node.answer import context, model_reader, notes
 from node.answer.chain import Chain
-from node.answer.compose import TOLD_MIN
 from node.answer.composed import Composed
+from node.answer.given import TOLD_MIN
 from node.answer.peer_claims import CLAIM
 from node.core.errors import NodeError, Unavailable
 from node.core.model import Draft, Evidence, Freshness, SourceRef
