@@ -219,8 +219,8 @@ def _with_their_marks(text: str) -> list[tuple[int, int]]:
         match = _MARKS.match(text, start)
         if match is not None and spans and not text[spans[-1][1] : start].strip(" "):
             spans[-1] = (spans[-1][0], match.end())
-            start = match.end()
-        if text[start:end].strip():
+            start = match.end() + len(text[match.end() : end]) - len(text[match.end() : end].lstrip())
+        if start < end:
             spans.append((start, end))
     return spans
 

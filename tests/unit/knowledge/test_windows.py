@@ -66,9 +66,7 @@ def test_what_speaks_to_machines_is_reported_and_not_quoted(said: str) -> None:
     assert [document.path for document in orders([one])] == ["a/rules.md"]
 
 
-@pytest.mark.parametrize(
-    "said", ["The model boat reads three metres.", "The assistant answers the phone."]
-)
+@pytest.mark.parametrize("said", ["The model boat reads three metres.", "The assistant answers the phone."])
 def test_ordinary_sentences_are_not_taken_for_orders(said: str) -> None:
     assert not speaks_to_machines(said)
 
