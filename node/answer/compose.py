@@ -24,6 +24,7 @@ from node.answer.given import (
     not_in_documents,
     settled,
     told_as_said,
+    unsure_documents,
     unsure_notes,
     with_remarks,
     without_claims,
@@ -122,8 +123,11 @@ class Composer:
                 if (told := unsure_notes(given, trail, language)) is not None:
                     return replace(told, found=given.found or held.near_found, tried=trail.steps)
         given = given.with_documents()
-        if (silent := not_in_documents(given, question, missing, language)) is not None:
-            return replace(silent, tried=trail.steps)
+        alone = not_in_documents(given, question, missing, language) or unsure_documents(
+            given, missing, trail, language
+        )
+        if alone is not None:
+            return replace(alone, tried=trail.steps)
         given = without_claims(given, question, trail)
         packed = self._pack(given.kept)
         if given.evidence:
@@ -304,7 +308,7 @@ class Composer:
         """The notes or documents themselves in the place of a model's words about them; None where there are
         none."""
         trail = Trail(self._clock)
-        if read is not None and read.said and not composed.notes:
+        if read is not None and read.said and composed.source.kind == "llm" and not composed.notes:
             return replace(from_documents(read, trail, language), tried=trail.steps)
         shown = quotes.from_read(notes.likeliest(composed.notes), trail, language)
         return shown and replace(shown, found=composed.found, tried=trail.steps)

@@ -111,6 +111,16 @@ def _silent(read: documents.Read, question: str, language: str) -> Composed:
     return Composed(text, source, abstained=True, found=0.0, documents=read.facts)
 
 
+def unsure_documents(given: Given, missing: str | None, trail: Trail, language: str) -> Composed | None:
+    """Documents themselves, where it is not sure enough that they hold the answer for a model to tell it."""
+    read = given.documented
+    if read is None or not read.said or missing is not None or given.writes or read.share >= TOLD_MIN:
+        return None
+    if any(one.source.kind != documents.KIND for one in given.kept):
+        return None
+    return from_documents(read, trail, language)
+
+
 def from_documents(read: documents.Read, trail: Trail, language: str) -> Composed:
     """What documents say, as it stands."""
     trail.add("extract", "ok", f"{len(read.said)} windows of documents as they stand")

@@ -207,7 +207,8 @@ class Stored:
             walk.note("documents", "found" if near else "missed", f"{len(near)} near records{best}")
         else:
             walk.note("documents", "failed", UNREAD_SAID, code=UNREAD)
-        if walk.route.kind is Kind.HISTORICAL and not (near or walk.evidence or query.pasted):
+        is_written = walk.documents is not None and bool(walk.documents.said)
+        if walk.route.kind is Kind.HISTORICAL and not (near or is_written or query.pasted):
             walk.could_not_look_up = reasons.say("no_record", language_of(query.text))
         return None
 

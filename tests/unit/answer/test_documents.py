@@ -148,6 +148,9 @@ async def test_a_reader_that_is_away_leaves_the_words_to_decide() -> None:
 
 async def test_a_model_tells_it_and_is_cited_or_is_quoted_where_it_knows_nothing() -> None:
     found = await read_of(Reader("2.50"), passage(document(1, "a.md"), WASH))
+    shown = await answered(replace(found, share=0.7), ScriptedGenerator("It costs 2.50 euros [1]."))
+    assert shown.text.startswith(WASH), "a model is not asked to tell what is not sure"
+    found = replace(found, share=0.95)
     told = await answered(found, ScriptedGenerator("It costs 2.50 euros for a wash [1]."))
     assert told.source.kind == "llm"
     assert [cited.cid for cited in told.citations] == [str(document(1, "a.md").cid)]
