@@ -31,6 +31,7 @@ from node.core.model import (
     Found,
     Freshness,
     HitInfo,
+    InDocuments,
     Missed,
     Outcome,
     Query,
@@ -367,6 +368,20 @@ def joined(query: Query, parts: Sequence[Answer]) -> Answer:
             sum(part.usage.prompt_tokens for part in parts),
             sum(part.usage.completion_tokens for part in parts),
         ),
+        documents=_in_documents([part.documents for part in parts if part.documents is not None]),
+    )
+
+
+def _in_documents(parts: Sequence[InDocuments]) -> InDocuments | None:
+    """What a whole owes to documents: what its parts do."""
+    if not parts:
+        return None
+    return InDocuments(
+        any(part.has_contradiction for part in parts),
+        tuple(dict.fromkeys(one for part in parts for one in part.disputes)),
+        tuple(dict.fromkeys(one for part in parts for one in part.orders)),
+        tuple(dict.fromkeys(one for part in parts for one in part.uncited)),
+        tuple(dict.fromkeys(one for part in parts for one in part.used)),
     )
 
 
