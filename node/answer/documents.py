@@ -40,6 +40,8 @@ KIND = "documents"
 """The kind of source of what comes from documents."""
 READ_MAX = 16
 """So many windows are read for one question: a third of a second."""
+RIVALS_READ_MAX = 6
+"""And so many of documents that are known to disagree with the one that is quoted."""
 QUOTED_MAX = 2
 BESIDE, BESIDE_FLOOR = 0.5, 0.6
 """A second window is quoted where it is so probable beside the first, and beside the floor, and of another
@@ -165,12 +167,15 @@ async def read(
     """See the module. ``vector`` as for ``notes.read``."""
     asked = one_line(CHAT_TOKEN.sub(" ", DATA_MARK.sub(" ", question)), _QUESTION_CHARS_MAX)
     passages = standing(asked, passages, shelf)
-    some = windows(asked, passages, READ_MAX)
-    odds = await _odds(reader, asked, some)
-    weighed = signs(asked, some, odds, passages)
     rule = curve()
-    rows = [Said(one, rule.probability(row)) for one, row in zip(some, weighed, strict=True)]
-    rows.sort(key=lambda one: -one.share)
+    some = windows(asked, passages, READ_MAX)
+    rows = await _weighed(asked, some, passages, reader, rule)
+    if rows and rows[0].share >= rule.floor:
+        rivals = {one.id for one in shelf.rivals(rows[0].window.document)}
+        theirs = [one if one.document.id in rivals else replace(one, chunks=()) for one in passages]
+        more = [one for one in windows(asked, theirs, RIVALS_READ_MAX) if one not in some]
+        if more:
+            rows = await _weighed(asked, [*some, *more], passages, reader, rule)
     made = Read(
         (),
         rows[0].share if rows else 0.0,
@@ -184,6 +189,16 @@ async def read(
     said = quoted(rows, rule.floor)
     disputes = _of_those(said[0], rows, passages, shelf)
     return replace(made, said=tuple(_with_other_side(said, rows, disputes)), disputes=tuple(disputes))
+
+
+async def _weighed(
+    asked: str, some: Sequence[Window], passages: Sequence[Passage], reader: NoteReader | None, rule: Curve
+) -> list[Said]:
+    """The windows with their probabilities, likeliest first."""
+    odds = await _odds(reader, asked, some)
+    weighed = signs(asked, some, odds, passages)
+    rows = [Said(one, rule.probability(row)) for one, row in zip(some, weighed, strict=True)]
+    return sorted(rows, key=lambda one: -one.share)
 
 
 def standing(question: str, passages: Sequence[Passage], shelf: Shelf) -> list[Passage]:
