@@ -250,7 +250,8 @@ def extract(question: str, evidence: Sequence[Evidence], trail: Trail) -> list[E
             kept.append(item)
             continue
         whole = extractive.TEXT_CHARS_MAX if item.source.kind == "adapter" else KEEP_WHOLE_CHARS
-        if (notes.is_note(item) or item.source.kind == documents.KIND) and len(item.text) <= NOTE_CHARS_MAX:
+        is_window = any(one.cid is not None for one in item.citations)
+        if (notes.is_note(item) or is_window) and len(item.text) <= NOTE_CHARS_MAX:
             whole = NOTE_CHARS_MAX  # it is about the question, in whatever words
         text, some, total = extractive.narrow(
             question, item.text, keep_whole_chars=whole, top=CONTEXT_SENTENCES_MAX
