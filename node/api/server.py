@@ -330,10 +330,7 @@ async def _route(request: web.Request) -> web.Response:
 async def _put_entry(request: web.Request) -> web.Response:
     entry = bodies.parse(request[BODY], bodies.NewEntry)
     kept = await request.app[SERVICE].put(Entry(caller=request[CALLER], **asdict(entry)), request[ID])
-    body = {"cid": kept.cid, "scope": kept.scope, "by": kept.by}
-    if kept.reason:
-        body["reason"] = kept.reason
-    response = as_json(body, 201)
+    response = as_json(views.kept(kept), 201)
     response.headers["Location"] = f"/v1/cache/entries/{kept.cid}"
     return response
 

@@ -4,6 +4,7 @@ away by whoever may."""
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,25 @@ async def test_an_entry_without_a_claim_and_an_answer_of_an_adapter(start: Start
         assert "client" not in (await node.ask("What is 17 * 3?"))["source"]
         said = (await run("ask", QUESTION, "--url", node.url, folder=node.folder)).stdout
         assert "it claims" not in said
+
+
+async def test_an_entry_says_until_when_it_answers_and_why_no_longer(start: Start) -> None:
+    async with start() as node:
+        asked: dict[str, dict[str, Any]] = {
+            "Is the toll bridge open now?": {},
+            "Who founded the regatta?": {},
+            QUESTION: {"ttl_s": 30 * 86_400},
+        }
+        kept = [
+            (await node.post(ENTRIES, {"query": query, "answer": FIRST} | more))[1]
+            for query, more in asked.items()
+        ]
+        soon, week, month = kept
+        ends = [datetime.fromisoformat(one["expires"]) - datetime.now(UTC) for one in kept]
+        assert "it speaks of now" in soon["ends"]
+        assert "ends" not in week | month
+        assert ends[0] <= timedelta(hours=1)
+        assert [round(one / timedelta(hours=1)) for one in ends[1:]] == [7 * 24, 30 * 24]
 
 
 async def test_an_export_says_who_stored_an_entry_and_an_import_keeps_that(start: Start) -> None:

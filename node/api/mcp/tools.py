@@ -93,7 +93,9 @@ class Remembered(BaseModel):
     cid: str
     scope: str
     by: str = Field(description="whose word it is now")
+    expires: str | None = Field(default=None, description="until when it answers; null: until superseded")
     reason: str = ""
+    ends: str = Field(default="", description="why it expires sooner than was asked for")
 
 
 class Validated(BaseModel):
