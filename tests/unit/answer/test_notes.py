@@ -18,6 +18,7 @@ from node.answer.peer_claims import CLAIM
 from node.core.errors import NodeError, Unavailable
 from node.core.model import Draft, Evidence, Freshness, SourceRef
 from node.core.ports import Prompt
+from tests.each import each
 from tests.manual_clock import ManualClock
 from tests.unit.answer.material import ScriptedGenerator, compose, document
 
@@ -454,7 +455,7 @@ async def test_beside_the_trained_reader_only_measured_models_read(model: str, i
     assert readers.unmeasured == (set() if is_measured else {model})
 
 
-@pytest.mark.parametrize(
+@each(
     ("asked", "evidence", "shares", "is_meant"),
     [
         ("what are blocks", [entry("blocks"), entry("pins")], BLOCKS, True),
