@@ -199,7 +199,8 @@ def seen_by(copy: Path, rule: Rule, source: str, changed: str, files: Sequence[s
             return f"the tests hang ({RUN_LIMIT_S} s)"
         if ran.returncode == 0:
             return ""
-        failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", ran.stdout, re.MULTILINE)
+        # without its parameters, which may hold spaces
+        failed = re.search(r"^(?:FAILED|ERROR) ([^\s\[]+)", ran.stdout, re.MULTILINE)
         if failed is None:
             return f"pytest ended with {ran.returncode}"
         again = _run(copy, failed[1])

@@ -178,6 +178,11 @@ async def test_a_peers_claim_is_read_only_where_ours_holds_nothing() -> None:
     assert "paint" in engine.prompts[0].user
 
 
+async def test_a_claim_counts_where_the_trained_reader_sees_nothing_of_ours() -> None:
+    found, _ = await read_by(Trained(pearls=0.999), PEARLS)
+    assert found.kept == [PEARLS]
+
+
 @pytest.mark.parametrize("script", [GONE, "perhaps"])
 async def test_where_no_engine_can_say_nothing_is_decided(script: Script) -> None:
     assert (await try_read(script, COSTS))[0] is None
