@@ -11,6 +11,7 @@ import pytest
 from node.core.errors import BadInput, BudgetSpent, CorruptState, NotFound
 from node.store import api_keys
 from node.store.api_keys import KEYS_FILE, MODEL_CALLS, REQUESTS, USED_FILE, ApiKeys, Wanted
+from tests.each import each
 from tests.manual_clock import ManualClock
 
 DAY_S = 86_400
@@ -81,7 +82,7 @@ async def test_budgets_are_counted_by_the_day_and_survive_a_restart(tmp_path: Pa
     assert list(json.loads((tmp_path / USED_FILE).read_text())) == [key.id]
 
 
-@pytest.mark.parametrize(
+@each(
     ("wanted", "field"),
     [
         (Wanted(""), "tenant"),

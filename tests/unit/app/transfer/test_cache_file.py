@@ -44,6 +44,7 @@ from node.store.retention.erase import Eraser
 from node.store.retention.erasure import Erasure
 from node.store.write_back import WriteBack
 from tests.desk_kit import kit
+from tests.each import each
 from tests.manual_clock import ManualClock
 from tests.record_builders import SCOPES, START
 from tests.references.record_store import MemoryStore
@@ -216,7 +217,7 @@ async def test_what_is_private_and_what_has_expired_stays_out_of_an_export() -> 
     assert await desk.take(brief) == ["expired"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("bad", "field"),
     [
         (b"", "line"),

@@ -15,9 +15,10 @@ import pytest
 from node.core.errors import CorruptState, NotFound, Rejected, Unavailable
 from node.store.backup import key_file
 from node.store.backup.folder import BackupFolder, add_erased, read_erased
-from node.store.backup.manifest import Manifest
+from node.store.backup.manifest import DATA, Manifest
 from node.store.backup.parts import PART_BYTES
 from node.store.backup.snapshot import at_one_moment, check, copy
+from node.store.backup.writing import Source, write
 
 NOW = datetime(2026, 11, 28, 12, 0, tzinfo=UTC)
 
@@ -115,6 +116,27 @@ def test_a_copy_of_a_damaged_file_is_refused(tmp_path: Path) -> None:
 def manifest_of(folder: BackupFolder, name: str, *data: bytes) -> Manifest:
     files = tuple(folder.put_bytes(f"data/{number}", one) for number, one in enumerate(data))
     return Manifest(name, "2026-11-28T12:00:00Z", folder.root, "test", 0, 0, files)
+
+
+def test_a_backup_holds_the_plain_files_and_one_copy_of_each_database(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    for path in ("kept.json", "below/kept.bin", "keys/secret", "index/vectors", ".hidden", "below/.hidden"):
+        (data / path).parent.mkdir(parents=True, exist_ok=True)
+        (data / path).write_text(path)
+    (data / "link").symlink_to(data / "keys" / "secret")
+    node = database(data / "blocks.sqlite", 7)  # with a write-ahead log beside it
+    database(data / "head_blocks.sqlite", 1).close()
+    folder = BackupFolder.open(tmp_path / "bak", "did:key:zTest")
+    source = Source(data, None, lambda: {"log": True, "publications": True})
+    with folder.held():
+        made = write(
+            folder, source, name=folder.next_name(NOW), time="t", software="s", stop=threading.Event()
+        )
+    node.close()
+    assert {one.path.removeprefix(f"{DATA}/") for one in made.files} == {
+        *("kept.json", "below/kept.bin", "blocks.sqlite")
+    }
+    assert len(made.files) == 3
 
 
 def test_what_a_killed_backup_left_is_cleared_by_the_next_one(tmp_path: Path) -> None:
