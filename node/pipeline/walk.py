@@ -225,7 +225,9 @@ class Pipeline:
         leans = part.route.needs_history and not part.route.about_node and bool(history)
         if not leans or query.only_cached or conversation.order(part.text) is not None:
             return asked, part
-        whole = await self._stations.generation.whole_question(query, part.text, history)
+        whole, is_counted = await self._stations.generation.whole_question(query, part.text, history)
+        if is_counted:  # once for each question
+            query, asked = _at_our_cost(query), _at_our_cost(asked)
         placed = None if whole is None else await self._understanding.place(whole, now=query.local)
         if placed is None or placed.route.needs_history or placed.route.kind is Kind.STATEMENT:
             return asked, part
