@@ -155,6 +155,7 @@ def schemas(text_chars_max: int) -> dict[str, dict[str, Any]]:
                 shape.setdefault("maxLength", text_chars_max)
     with_query = {"required": ["query"], "properties": {"query": {"type": "string"}}}
     found["Invalidate"]["dependentSchemas"] = {"like": with_query}
+    del found["Form"]["properties"]["text"]["minLength"]  # a form sends its empty fields too
     for kind in Body.__subclasses__():
         for name in optional(kind) if kind is not Form else ():  # a form has no null
             found[kind.__name__]["properties"][name] = _or_null(found[kind.__name__]["properties"][name])

@@ -160,7 +160,8 @@ async def _body(request: web.Request, limits: Server) -> bytes:
         return await read_body(request, BODY_BYTES_MAX, is_json=False)
     if request.path == "/":
         return await read_body(request, limits.max_body_bytes, is_json=False)
-    return await read_body(request, limits.max_body_bytes)
+    is_chat = request.path in openai_api.CHATS
+    return await read_body(request, limits.max_chat_bytes if is_chat else limits.max_body_bytes)
 
 
 def _too_slow(request: web.Request, wait_s: float) -> web.Response:
@@ -465,7 +466,9 @@ def build(
     app[ipns.NAMES] = router.names
     app[routing.ROUTER] = router
     for method, path, handler in ROUTES:
-        pattern = path.replace("{path}", "{path:.*}")  # the only part of an address that holds slashes
+        pattern = path.replace(
+            "{path}", r"{path:[\s\S]*}"
+        )  # the only part that holds slashes, or ends of lines
         app.router.add_route(method, pattern, handler)
         if method == "GET":
             app.router.add_route("HEAD", pattern, handler)

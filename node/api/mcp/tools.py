@@ -20,6 +20,7 @@ from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field
 
 from node import __version__
+from node.api.bodies import TTL_S_MAX
 from node.api.errors import in_words
 from node.api.mcp.node import Node
 from node.audit.decisions.explain import explain_leaf
@@ -178,7 +179,7 @@ def _add_tools(server: MCPServer[Any], node: Callable[[], Node]) -> None:
         query: Text,
         answer: Text,
         source: str | None = None,
-        ttl_s: Annotated[int, Field(ge=1)] | None = None,
+        ttl_s: Annotated[int, Field(ge=1, le=TTL_S_MAX)] | None = None,
         scope: Literal["shared", "private"] | None = None,
     ) -> Remembered:
         """Store an answer to a question in the cache of this node; it is never made public. source: where you
