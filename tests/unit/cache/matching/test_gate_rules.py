@@ -50,6 +50,8 @@ def word(text: str, kind: str = "word") -> Item:
         ("hyperactive", "hypoactive", False),
         ("microeconomics", "macroeconomics", False),
         ("contract", "contact", False),
+        ("government", "goverment", True),
+        ("nothern", "northern", False),
         ("word", "wrod", False),
     ],
 )
