@@ -12,6 +12,7 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -380,11 +381,9 @@ class Runs:
         """Of one folder or all; with ``wait_s`` after something has moved, or that time."""
         if wait_s > 0 and self._tasks:
             self._moved.clear()
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(wait_s):
                     await self._moved.wait()
-            except TimeoutError:
-                pass
         return [run for name, run in self._runs.items() if folder in (None, name)]
 
     async def close(self) -> None:

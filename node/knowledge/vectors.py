@@ -109,6 +109,11 @@ class DocumentVectors:
         """Whether an embedder is there, as far as is known."""
         return bool(self._semantics.info.dim)
 
+    @property
+    def has_work(self) -> bool:
+        """Whether the index is still being made into a graph."""
+        return self._index is not None and self._index.has_work
+
     def __len__(self) -> int:
         return 0 if self._index is None else len(self._index)
 
@@ -212,7 +217,7 @@ class DocumentVectors:
         while True:
             await self._due.wait()
             self._due.clear()
-            while self._index is not None and self._index.has_work:
+            while self._index is not None and self.has_work:
                 began = self._clock.monotonic()
                 await asyncio.to_thread(self._index.work)
                 await self._clock.sleep(self._clock.monotonic() - began)
