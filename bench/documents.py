@@ -107,7 +107,8 @@ async def fill(store: DocumentStore, wanted: int) -> None:
         blank = dict.fromkeys(("stamp", "media_type", "own_title", "note"), "")
         row = {
             **blank, "scope": "shared", "folder": "/made", "path": f"{number}.txt", "cid": None,
-            "sha256": "x", "size": len(source), "modified": "2026-01-01T00:00:00+00:00", "fields": "{}", "manifest": "[]",
+            "sha256": "x",
+            "size": len(source), "modified": "2026-01-01T00:00:00+00:00", "fields": "{}", "manifest": "[]",
             "profile": "section500", "language": "",
         }  # fmt: skip
         made = RANDOM.standard_normal((len(cut), DIM)).astype(np.float32)

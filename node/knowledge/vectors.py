@@ -163,13 +163,15 @@ class DocumentVectors:
     # --- the index --------------------------------------------------------------------------------
 
     async def _follow_model(self) -> None:
-        info = self._semantics.info
-        if not info.dim or (self._info is not None and self._info.digest == info.digest):
-            return
-        rows = await self._store.file.read(_saved, info.digest, None)
-        self._index, self._info, self._held = GrowingIndex(info.dim, above=self._above), info, {}
-        self._add(rows)
-        log.info("event=document_vectors model=%s rows=%d", info.model, len(self._index))
+        """Changes that are heard of meanwhile are made up for behind it."""
+        async with self._refreshing:
+            info = self._semantics.info
+            if not info.dim or (self._info is not None and self._info.digest == info.digest):
+                return
+            rows = await self._store.file.read(_saved, info.digest, None)
+            self._index, self._info, self._held = GrowingIndex(info.dim, above=self._above), info, {}
+            self._add(rows)
+            log.info("event=document_vectors model=%s rows=%d", info.model, len(self._index))
 
     def _add(self, rows: Sequence[tuple[str, bytes, int, bytes]]) -> None:
         assert self._index is not None
@@ -183,7 +185,7 @@ class DocumentVectors:
         self._due.set()
 
     def _hear(self, changed: Changed) -> None:
-        if changed.hashes and self._index is not None:
+        if changed.hashes:
             self._begin(self._refresh(changed.hashes), "refresh")
 
     async def _refresh(self, hashes: Sequence[bytes]) -> None:
@@ -191,9 +193,8 @@ class DocumentVectors:
         async with self._refreshing:
             if self._info is None or self._index is None:
                 return
-            index, rows = self._index, await self._store.file.read(_saved, self._info.digest, hashes)
-            if index is self._index:
-                self._replace(index, hashes, rows)
+            rows = await self._store.file.read(_saved, self._info.digest, hashes)
+            self._replace(self._index, hashes, rows)
 
     def _replace(
         self, index: GrowingIndex, hashes: Sequence[bytes], rows: Sequence[tuple[str, bytes, int, bytes]]
