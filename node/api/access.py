@@ -61,6 +61,8 @@ NEEDS: Mapping[tuple[str, str], str] = {
     ("POST", "/v1/cache/entries"): WRITE,
     ("DELETE", "/v1/cache/entries/{cid}"): WRITE,
     ("POST", "/v1/cache/invalidate"): WRITE,
+    ("POST", "/v1/documents"): WRITE,
+    ("DELETE", "/v1/documents/{document}"): WRITE,
     ("GET", "/v1/cache/stats"): ADMIN,
     ("GET", "/metrics"): ADMIN,
     ("POST", "/peers/sync"): ADMIN,

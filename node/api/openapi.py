@@ -34,6 +34,7 @@ _IN_PATH: Mapping[str, dict[str, Any]] = {
     "index": {"pattern": logs.NUMBER.pattern},
     "origin_hash": {"pattern": witness.ORIGIN_HASH.pattern},
     "path": {},
+    "document": {"pattern": "^[0-9]{1,18}$"},
 }
 
 

@@ -15,7 +15,20 @@ from typing import Any
 from aiohttp import web
 from msgspec.structs import asdict
 
-from node.api import bodies, browser, gateway, ipns, logs, openapi, page, peers, routing, views, witness
+from node.api import (
+    bodies,
+    browser,
+    documents,
+    gateway,
+    ipns,
+    logs,
+    openapi,
+    page,
+    peers,
+    routing,
+    views,
+    witness,
+)
 from node.api.access import OPEN, Access, Ticket, needed
 from node.api.connections import AtOnce, Connection, working
 from node.api.errors import from_error, problem
@@ -32,6 +45,7 @@ from node.core.errors import BadInput, CorruptState, NodeError, TimedOut, Unavai
 from node.core.normalise import normalise
 from node.core.ports import Tell
 from node.core.server_settings import Server
+from node.knowledge.desk import DocumentDesk
 from node.pipeline.ready import Again
 from node.pipeline.requests import Ask, Entry, Invalidation, Said
 from node.pipeline.service import Service
@@ -140,6 +154,8 @@ async def _bounded(request: web.Request, handler: Handler) -> web.StreamResponse
             request[BODY] = await _body(request, limits)
         else:
             wait_s = min(BODY_TIMEOUT_S, limits.request_timeout_s)
+            if request.path == documents.PATH:
+                wait_s = documents.BODY_TIMEOUT_S
             try:
                 async with asyncio.timeout(wait_s):
                     request[BODY] = await _body(request, limits)
@@ -158,6 +174,8 @@ async def _bounded(request: web.Request, handler: Handler) -> web.StreamResponse
 async def _body(request: web.Request, limits: Server) -> bytes:
     if request.path == witness.ADD_CHECKPOINT:
         return await read_body(request, BODY_BYTES_MAX, is_json=False)
+    if request.path == documents.PATH:
+        return await documents.body(request)
     if request.path == "/":
         return await read_body(request, limits.max_body_bytes, is_json=False)
     is_chat = request.path in openai_api.CHATS
@@ -412,6 +430,7 @@ ROUTES: Routes = (
     ("GET", "/v1/cache/stats", _cache_stats),
     ("POST", "/v1/cache/invalidate", _invalidate),
     ("POST", "/feedback", _feedback),
+    *documents.ROUTES,
     *openai_api.ROUTES,
     *gateway.ROUTES,
     *ipns.ROUTES,
@@ -440,11 +459,12 @@ def build(
     peering: peers.Peering | None = None,
     away: Away | None = None,
     access: Access | None = None,
+    documents_desk: DocumentDesk | None = None,
 ) -> web.Application:
     """The application, not yet listening. ``router``: what strangers may fetch, and where; ``gate``: within
     which bounds; ``folders``: the logs that are served, by name; ``cosigner``: our witness; ``peering``: what
     peers are answered from; ``away``: where epochs of logs were moved to; ``access``: who may call; without
-    it there are no keys."""
+    it there are no keys; ``documents_desk``: what is done with documents."""
     app = web.Application(middlewares=[_door], client_max_size=limits.max_body_bytes + 1)
     app.on_response_prepare.append(_common_headers)
     app[SERVICE] = service
@@ -457,6 +477,8 @@ def build(
         app[logs.AWAY] = away
     if cosigner is not None:
         app[witness.WITNESS] = cosigner
+    if documents_desk is not None:
+        documents.install(app, documents_desk)
     if peering is not None:
         app[peers.PEERS] = peering
     app[gateway.BLOCKS] = router.blocks

@@ -31,8 +31,8 @@ log = logging.getLogger("neuroswarm")
 
 STATE_FILE = "state.sqlite"
 BLOCKS = "blocks.sqlite"
-DERIVED = ("head_blocks.sqlite", "log_blocks.sqlite")
-"""Made anew by the next start from what is kept elsewhere."""
+DERIVED = ("head_blocks.sqlite", "log_blocks.sqlite", "documents.sqlite")
+"""Made anew by the next start from what is kept elsewhere, but for documents that were uploaded."""
 _STATES_OF: dict[str, tuple[str, ...]] = {
     "head_blocks.sqlite": ("head.json",),
     "log_blocks.sqlite": ("log_blocks.json", "publications_blocks.json"),

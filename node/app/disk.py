@@ -41,7 +41,7 @@ _AT_BOUND = {
     STATE: "nothing new is stored",
     COLD: "closed epochs stay here",
 }
-_RECORD_FILES = ("blocks.sqlite", "foreign.sqlite")
+_RECORD_FILES = ("blocks.sqlite", "foreign.sqlite", "documents.sqlite")
 _INDEX_FOLDER = "index"
 _LOG_FILES = ("log_blocks.sqlite",)
 """Counted with the log."""

@@ -75,10 +75,12 @@ class Ipfs:
         text = f"imported: {counts['bytes']} bytes, of {counts['bytes_max']} (ipfs.foreign_max_bytes)"
         return Check("ipfs:foreign", "pass", text, observed=counts["blocks"], unit="blocks")
 
-    def reader(self, store: SqliteStore, log_blocks: BlockStore | None) -> PublicReader:
+    def reader(
+        self, store: SqliteStore, log_blocks: BlockStore | None, documents: BlockStore
+    ) -> PublicReader:
         """What anybody may have."""
         others = [] if log_blocks is None else [log_blocks]
-        return PublicReader(store, [*others, self.head_blocks], self.foreign.blocks)
+        return PublicReader(store, [*others, self.head_blocks, documents], self.foreign.blocks)
 
 
 async def open_ipfs(ground: Ground, daemon: KuboBlockStore | None) -> Ipfs:

@@ -31,6 +31,7 @@ from node.app.clock import Watch
 from node.app.data_files import of_others
 from node.app.descriptors import fitted
 from node.app.disk import stores_check, watch_disk
+from node.app.documents import Library, open_documents
 from node.app.engines import daemon_probe, mirror_of, not_configured, stop_mirror, warm
 from node.app.guard import MARK_EVERY_S, open_guard
 from node.app.ipfs import Ipfs, open_ipfs, routing
@@ -129,6 +130,7 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
     await _log_rules(ground)
     memory = await open_memory(ground)
     walk = await open_walk(ground, memory)
+    library = await open_documents(ground, memory.semantics)
     mirror = mirror_of(ground)
     daemon = None if mirror is None else mirror.daemon
     ipfs = await open_ipfs(ground, daemon)
@@ -152,6 +154,7 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
     stack.push_async_callback(uses.flush)
     scheduler = Scheduler(wall)
     _schedule(scheduler, ground, memory, portable, eraser, uses)
+    library.schedule(scheduler)
     scheduler.every(FLUSH_EVERY_S, "flush_keys", keys.flush)
     scheduler.every(MARK_EVERY_S, "mark_store", guard.mark)
     logs = await open_logs(ground, daemon, scheduler)
@@ -171,7 +174,15 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
     stack.push_async_callback(watch.close)
     watch.start()
     kept = memory.kept
-    files = (ground.state.file, kept.labels.file, kept.refuted.file, peer_store.file, logs.file, *ipfs.files)
+    files = (
+        ground.state.file,
+        kept.labels.file,
+        kept.refuted.file,
+        peer_store.file,
+        logs.file,
+        *ipfs.files,
+        library.store.file,
+    )
     probes = (
         fact(clock.health),
         fact(lambda: walk.reader_check),
@@ -179,6 +190,7 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
         memory.reference.probe,
         fact(ipfs.head.health),
         ipfs.probe_foreign,
+        library.probe,
         backups.probe,
         *peers.probes,
         *logs.probes,
@@ -192,8 +204,10 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
     walk.auditor.start(walk.pipeline.afresh, lambda: walk.pipeline.under_way)
     stack.callback(service.release)
     stack.callback(peers.peering.release)
-    url = await _listen(service, ground, logs, ipfs, peers.peering, keys)
-    desk = operator_desk(ground, ipfs, memory.kept, eraser, walk.router, peers.desk, KeyDesk(keys), reach)
+    url = await _listen(service, ground, logs, ipfs, peers.peering, keys, library)
+    desk = operator_desk(
+        ground, ipfs, memory.kept, eraser, walk.router, peers.desk, KeyDesk(keys), reach, library.desk
+    )
     await stack.enter_async_context(local.listening(data_dir, desk.do, desk.stream))
     checks = tuple(await service.health())
     warm(walk.generators, checks)
@@ -359,7 +373,13 @@ async def _log_rules(ground: Ground) -> None:
 
 
 async def _listen(
-    service: Service, ground: Ground, logs: Logs, ipfs: Ipfs, peering: Peering, keys: ApiKeys
+    service: Service,
+    ground: Ground,
+    logs: Logs,
+    ipfs: Ipfs,
+    peering: Peering,
+    keys: ApiKeys,
+    library: Library,
 ) -> str:
     settings, stack = ground.settings, ground.stack
     tls = await asyncio.to_thread(tls_of, settings.server)
@@ -368,7 +388,7 @@ async def _listen(
         stack.callback(one.close)
     host = f"[{settings.server.host}]" if ":" in settings.server.host else settings.server.host
     url = f"{'http' if tls is None else 'https'}://{host}:{sockets[0].getsockname()[1]}"
-    public = ipfs.reader(ground.store, logs.blocks)
+    public = ipfs.reader(ground.store, logs.blocks, library.store.blocks)
     limits = fitted(settings.server, len(sockets))
     application = server.build(
         service,
@@ -381,6 +401,7 @@ async def _listen(
         peering=peering,
         away=logs.away,
         access=Access(settings.server, keys, ground.clock, ground.metrics),
+        documents_desk=library.desk,
     )
     open_door = connections.serving(
         application, sockets, limits, ground.metrics, server.at_once(application), tls

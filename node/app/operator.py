@@ -9,6 +9,7 @@ from functools import partial
 
 from node.app.access import KeyDesk, open_keys
 from node.app.clock import accept
+from node.app.documents import open_documents
 from node.app.guard import guard_of
 from node.app.ipfs import Ipfs, open_ipfs
 from node.app.links import Links
@@ -23,6 +24,7 @@ from node.app.transfer.kept_export import drop, keep_lost
 from node.audit.decisions.rotation import KeyRotation
 from node.core.clock import SystemClock
 from node.core.settings import Settings
+from node.knowledge.desk import DocumentDesk
 from node.peers.sync.desk import PeerDesk
 from node.pipeline.invalidation import Invalidator
 from node.pipeline.understanding.route import Router
@@ -57,7 +59,9 @@ async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
         known = Known(peer_store, admitter, links, ledger)
         peers, _ = desk_of(ground, known, None, partial(published_size, ground.data_dir))
         keys = KeyDesk(await open_keys(ground))
-        yield operator_desk(ground, ipfs, kept, eraser, router, peers, keys, Reach.of(ground, kept.backups))
+        library = await open_documents(ground, semantics)
+        reach = Reach.of(ground, kept.backups)
+        yield operator_desk(ground, ipfs, kept, eraser, router, peers, keys, reach, library.desk)
 
 
 def operator_desk(
@@ -69,6 +73,7 @@ def operator_desk(
     peers: PeerDesk,
     keys: KeyDesk,
     reach: Reach,
+    documents: DocumentDesk,
 ) -> OperatorDesk:
     """All that the operator's commands do, over what is open."""
     records, decisions, clock = ground.store.records, ground.decisions, ground.clock
@@ -89,6 +94,7 @@ def operator_desk(
         reach,
         peers,
         keys,
+        documents,
         ground.data_dir,
         lambda: accept(clock, ground.data_dir, ground.recorder, VERSION),
     )

@@ -26,6 +26,7 @@ from node.core.ipld.cid import Cid
 from node.core.model import Check
 from node.core.ports import Embedded, EmbedderInfo, SemanticFacts, StoredRecord, VectorIndex
 from node.core.record import format_time
+from node.knowledge.desk import DocumentDesk
 from node.peers.sync.desk import PeerDesk
 from node.pipeline.invalidation import Invalidator
 from node.pipeline.requests import Invalidation
@@ -102,12 +103,13 @@ class OperatorDesk:
     reach: Reach
     peers: PeerDesk
     keys: KeyDesk
+    documents: DocumentDesk
     folder: Path
     accept_clock: Callable[[], Awaitable[dict[str, Any]]]
 
     async def do(self, what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         """``import``, ``export``, ``export_car``, ``name``, ``invalidate``, ``erase``, ``backup``,
-        ``rotate``, ``accept_loss``, ``accept_clock`` or one of ``PeerDesk.commands`` and
+        ``rotate``, ``accept_loss``, ``accept_clock``, ``documents`` or one of ``PeerDesk.commands`` and
         ``KeyDesk.commands``. Raises ``BadInput``,
         ``NotFound``, ``Rejected``, ``Unavailable``, ``Misconfigured``."""
         commands: dict[str, Command] = {
@@ -121,6 +123,7 @@ class OperatorDesk:
             "erase": self.erase,
             "backup": self.backups.do,
             "accept_clock": lambda _asked: self.accept_clock(),
+            "documents": self.documents.do,
             **self.peers.commands(),
             **self.keys.commands(),
         }

@@ -1,5 +1,5 @@
-"""The command ``neuroswarm ingest``: what others made, taken into this node. CARs become public blocks, IPNS
-records are kept for whoever asks for the name."""
+"""The command ``neuroswarm ingest``: what others made, taken into this node. Folders become documents, CARs
+public blocks; IPNS records are kept for whoever asks for the name."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from node.cli import documents
 from node.cli.desk import Do, desk
 from node.cli.files import read_from
 from node.cli.terminal import Progress, size
@@ -22,12 +23,20 @@ _ROOTS_SAID = 3
 
 def ingest(args: argparse.Namespace, settings: Settings) -> int:
     """Take them in, one after the other."""
-    if not args.car and not args.ipns_record:
-        raise BadInput("name a file: neuroswarm ingest --car FILE", field="car")
+    if not (args.folder or args.remove or args.car or args.ipns_record):
+        raise BadInput("name a folder: neuroswarm ingest FOLDER, or --car FILE", field="folder")
     records = [_record(text) for text in args.ipns_record]
-    report: dict[str, Any] = {"files": [], "names": [], "error": None}
+    report: dict[str, Any] = {"files": [], "names": [], "folders": [], "removed": [], "error": None}
     with desk(settings) as do:
         try:
+            for path in args.folder:
+                report["folders"].append(documents.folder(path, args, do))
+                if not args.json:
+                    documents.tell(report["folders"][-1])
+            if args.remove:
+                report["removed"] = do("documents", {"do": "remove", "paths": args.remove})["removed"]
+                if not args.json:
+                    print(f"removed: {', '.join(report['removed'])}")
             for file in args.car:
                 report["files"].append({"file": file, **_car(file, do)})
                 if not args.json:

@@ -46,7 +46,7 @@ class Progress:
     """One line on a terminal that is written over; nothing elsewhere."""
 
     def __init__(self, verb: str = "", total: int | None = None) -> None:
-        self._verb, self._total = verb, total
+        self._verb, self.total = verb, total
         self._is_terminal = sys.stderr.isatty()
         self._calls = 0
 
@@ -59,9 +59,9 @@ class Progress:
     def show(self, done: int, said: str) -> None:
         """``done`` of the total, where there is one, and what is said of it."""
         bar = ""
-        if self._total:
-            filled = min(30, 30 * done // self._total)
-            bar = f"[{'#' * filled}{'.' * (30 - filled)}] {min(100, 100 * done // self._total):3} % "
+        if self.total:
+            filled = min(30, 30 * done // self.total)
+            bar = f"[{'#' * filled}{'.' * (30 - filled)}] {min(100, 100 * done // self.total):3} % "
         self.write(f"{self._verb} {bar}{said:<40}")
 
     def entries(self, done: int, total: int) -> None:

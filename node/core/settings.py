@@ -15,6 +15,7 @@ from typing import Any, TypeVar, get_type_hints
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from node.core.document_settings import Documents as Documents
 from node.core.errors import Misconfigured, Rejected
 from node.core.peer_address import address_of
 from node.core.record import public_key_of
@@ -277,6 +278,7 @@ class Settings:
     ipfs: Ipfs = Ipfs()
     adapters: Adapters = Adapters()
     cache: Cache = Cache()
+    documents: Documents = Documents()
     sharing: Sharing = Sharing()
     peers: Peers = Peers()
     log: Log = Log()

@@ -185,6 +185,11 @@ class SqliteFile:
 
         await self.write(job)
 
+    def read_here(self, job: Job[T]) -> T:
+        """``read`` in the caller's own thread, which is not the event loop's."""
+        self._check_open()
+        return self._read(job)
+
     async def offload(self, work: Callable[[], T]) -> T:
         """Run ``work`` in a reader thread: for hashing and signature checks that would hold the loop."""
         self._check_open()

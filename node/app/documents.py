@@ -1,0 +1,70 @@
+"""What a community has written: its store, its vectors, and the jobs that bring folders in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from node.app.data_files import renewed
+from node.app.engines import token_count
+from node.app.storage import Ground
+from node.core.errors import NodeError
+from node.core.model import Check
+from node.core.ports import Semantics
+from node.core.scheduler import Scheduler
+from node.knowledge.corpus import StoredCorpus
+from node.knowledge.desk import DocumentDesk
+from node.knowledge.ingest import Ingestor, Runs
+from node.knowledge.store import DocumentStore
+from node.knowledge.vectors import DocumentVectors
+from node.privacy import private_reason
+
+FILE = "documents.sqlite"
+CATCH_UP_EVERY_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Everything about documents. ``corpus``: what is searched."""
+
+    desk: DocumentDesk
+    store: DocumentStore
+    vectors: DocumentVectors
+    corpus: StoredCorpus
+
+    def schedule(self, scheduler: Scheduler) -> None:
+        """Look at the folders of the settings now and again, and embed what is owed."""
+        if self.desk.settings.folders:
+            scheduler.soon("ingest_at_start", self.desk.look)
+            scheduler.every(self.desk.settings.every_s, "ingest_folders", self.desk.look)
+        scheduler.every(CATCH_UP_EVERY_S, "embed_documents", self._catch_up)
+
+    async def _catch_up(self) -> None:
+        if self.vectors.is_served:
+            await self.vectors.catch_up()
+
+    async def probe(self) -> Check:
+        """How many documents are here, for ``/health``."""
+        try:
+            counts = await self.store.counts()
+        except NodeError as exc:
+            return Check("documents", "warn", f"documents cannot be counted: {exc}")
+        text = f"{counts['missing']} missing; {counts['chunks']} chunks, {len(self.vectors)} vectors"
+        return Check("documents", "pass", text, observed=counts["documents"], unit="documents")
+
+
+async def open_documents(ground: Ground, semantics: Semantics) -> Library:
+    """Open it. A damaged file is put aside and begun anew: folders are read again, uploads have to be sent
+    again. Raises ``CorruptState``, ``Unavailable``."""
+    path, clock, settings = ground.data_dir / FILE, ground.clock, ground.settings
+    store, _ = await renewed(path, clock, lambda: DocumentStore.open(path))
+    ground.stack.push_async_callback(store.close)
+    count = token_count()
+    vectors = await DocumentVectors.open(store, semantics, count, clock, hnsw_above=settings.cache.hnsw_above)
+    ground.stack.push_async_callback(vectors.close)
+    ingestor = Ingestor(store, vectors, settings.documents, count, private_reason)
+    await ingestor.settle()
+    runs = Runs(ingestor)
+    ground.stack.push_async_callback(runs.close)
+    corpus = StoredCorpus(store, vectors)
+    desk = DocumentDesk(store, corpus, ingestor, runs, settings.documents, clock)
+    return Library(desk, store, vectors, corpus)

@@ -1,0 +1,128 @@
+"""The stored documents as the search sees them: implements ``Corpus``. Blocking, for any thread.
+
+Scope is a hard filter: it stands in every statement, and the vectors of each scope lie apart.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from datetime import date, datetime
+from functools import partial
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from node.core.ipld.cid import Cid
+from node.knowledge.model import Chunk, Document
+from node.knowledge.store import DocumentStore, words_of
+from node.knowledge.store import _chunk as chunk_of
+from node.knowledge.vectors import DocumentVectors, hash_in
+from node.language.sentences import WORD, content_words
+
+TERMS_MAX = 32
+_PARTS = 4
+"""Windows of one chunk that may stand before the next chunk's, on average."""
+_IN = "(SELECT value FROM json_each(?))"
+
+
+def _json(values: Sequence[object]) -> str:
+    return orjson.dumps(list(values)).decode()
+
+
+def terms(query: str) -> str:
+    """A question as FTS5 is asked: any of its words, those that only join others left out where there are
+    more. Empty where it has none."""
+    words = list(dict.fromkeys(word for word in WORD.findall(words_of(query))))
+    telling = [word for word in words if content_words(word)] or words
+    return " OR ".join(f'"{word}"' for word in telling[:TERMS_MAX])
+
+
+def _keyword(connection: sqlite3.Connection, asked: str, scopes: str, limit: int) -> list[tuple[int, float]]:
+    look = (
+        "SELECT c.id, -bm25(keyword) AS score FROM keyword JOIN chunk c ON c.id = keyword.rowid "
+        f"JOIN document d ON d.id = c.document WHERE keyword MATCH ? AND d.scope IN {_IN} "
+        "ORDER BY score DESC, c.id LIMIT ?"
+    )
+    return [(row[0], row[1]) for row in connection.execute(look, (asked, scopes, limit))]
+
+
+def _by_hash(
+    connection: sqlite3.Connection, found: Sequence[tuple[bytes, float]], scopes: str
+) -> list[tuple[int, float]]:
+    look = (
+        "SELECT c.id FROM chunk c JOIN document d ON d.id = c.document WHERE c.hash = ? "
+        f"AND d.scope IN {_IN} ORDER BY c.id"
+    )
+    return [(row[0], score) for one, score in found for row in connection.execute(look, (one, scopes))]
+
+
+def _chunks(connection: sqlite3.Connection, ids: str) -> dict[int, Chunk]:
+    rows = connection.execute(f"SELECT * FROM chunk WHERE id IN {_IN}", (ids,))
+    return {row["id"]: chunk_of(row) for row in rows}
+
+
+def _neighbours(connection: sqlite3.Connection, document: int, first: int, last: int) -> list[Chunk]:
+    look = "SELECT * FROM chunk WHERE document = ? AND ordinal BETWEEN ? AND ? ORDER BY ordinal"
+    return [chunk_of(row) for row in connection.execute(look, (document, first, last))]
+
+
+def document_of(row: sqlite3.Row) -> Document:
+    """A row of ``document``."""
+    return Document(
+        id=row["id"],
+        scope=row["scope"],
+        path=row["path"],
+        cid=None if row["cid"] is None else Cid.parse(row["cid"]),
+        sha256=row["sha256"],
+        media_type=row["media_type"],
+        size=row["size"],
+        title=row["title"] or row["own_title"] or row["path"],
+        status=row["status"],
+        last_modified=datetime.fromisoformat(row["last_modified"] or row["modified"]),
+        effective=None if row["effective"] is None else date.fromisoformat(row["effective"]),
+        supersedes=tuple(orjson.loads(row["supersedes"])),
+        conflict_with=tuple(orjson.loads(row["conflict_with"])),
+        in_manifest=bool(row["in_manifest"]),
+        tags=tuple(orjson.loads(row["tags"])),
+        description=row["description"],
+        language=row["language"],
+    )
+
+
+def _documents(connection: sqlite3.Connection, scopes: str) -> list[Document]:
+    look = f"SELECT * FROM document WHERE scope IN {_IN} ORDER BY folder, path"
+    return [document_of(row) for row in connection.execute(look, (scopes,))]
+
+
+class StoredCorpus:
+    """See ``Corpus``. Every method raises ``Unavailable`` where the file cannot be read."""
+
+    def __init__(self, store: DocumentStore, vectors: DocumentVectors) -> None:
+        self._file = store.file
+        self._vectors = vectors
+
+    def keyword(self, query: str, scopes: Sequence[str], limit: int) -> Sequence[tuple[int, float]]:
+        asked = terms(query)
+        if not asked or limit < 1:
+            return []
+        return self._file.read_here(partial(_keyword, asked=asked, scopes=_json(scopes), limit=limit))
+
+    def dense(
+        self, vector: NDArray[np.float32], scopes: Sequence[str], limit: int
+    ) -> Sequence[tuple[int, float]]:
+        best: dict[bytes, float] = {}
+        for cid, similarity in self._vectors.search(vector, scopes, _PARTS * limit):
+            best.setdefault(hash_in(cid), similarity)
+        found = self._file.read_here(partial(_by_hash, found=list(best.items()), scopes=_json(scopes)))
+        return found[:limit]
+
+    def chunks(self, ids: Sequence[int]) -> dict[int, Chunk]:
+        return self._file.read_here(partial(_chunks, ids=_json(ids)))
+
+    def neighbours(self, document: int, first: int, last: int) -> Sequence[Chunk]:
+        return self._file.read_here(partial(_neighbours, document=document, first=first, last=last))
+
+    def documents(self, scopes: Sequence[str]) -> Sequence[Document]:
+        return self._file.read_here(partial(_documents, scopes=_json(scopes)))

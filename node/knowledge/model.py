@@ -1,0 +1,107 @@
+"""The values of the room: a document, its chunks, and a passage that was found.
+
+Pure: no clock, no files, no network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from node.core.ipld.cid import Cid
+
+Status = Literal["current", "draft", "legacy", "superseded", "missing"]
+"""``superseded``: another document names this one in ``supersedes``. ``missing``: a manifest lists it, or it
+was ingested, and the file is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One file. ``path``: POSIX, below the folder that was ingested. ``cid``: the UnixFS root of its bytes,
+    None where the file is missing. ``sha256``: hex of its bytes. ``supersedes``, ``conflict_with``: paths of
+    other documents, as a manifest or the front matter says. ``description``: by a model, apart from the
+    text."""
+
+    id: int
+    scope: str
+    path: str
+    cid: Cid | None
+    sha256: str
+    media_type: str
+    size: int
+    title: str
+    status: Status
+    last_modified: datetime
+    effective: date | None = None
+    supersedes: tuple[str, ...] = ()
+    conflict_with: tuple[str, ...] = ()
+    in_manifest: bool = False
+    tags: tuple[str, ...] = ()
+    description: str = ""
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of a document's text. ``heading``: the path of headings above it, outermost first. ``start``,
+    ``end``: code points in the extracted text. ``page``: from 1, None where the format has none."""
+
+    id: int
+    document: int
+    ordinal: int
+    text: str
+    heading: tuple[str, ...]
+    start: int
+    end: int
+    page: int | None = None
+
+    @property
+    def searched(self) -> str:
+        """What is embedded and what keywords are looked for in: the headings stand in front."""
+        return "\n".join((" > ".join(self.heading), self.text)) if self.heading else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What was found, best first: neighbouring chunks of one document joined, and why they stand here.
+    ``score``: of the profile, comparable within one answer only. ``parts``: its summands by name."""
+
+    document: Document
+    chunks: tuple[Chunk, ...]
+    score: float
+    parts: tuple[tuple[str, float], ...]
+
+    @property
+    def text(self) -> str:
+        """The chunks' words, in the document's order."""
+        return "\n".join(chunk.text for chunk in self.chunks)
+
+
+class Corpus(Protocol):
+    """The stored documents as the search sees them. Whatever it gives lies in ``scopes``."""
+
+    def keyword(self, query: str, scopes: Sequence[str], limit: int) -> Sequence[tuple[int, float]]:
+        """Chunk ids with their BM25, higher is better, best first."""
+        ...
+
+    def dense(
+        self, vector: NDArray[np.float32], scopes: Sequence[str], limit: int
+    ) -> Sequence[tuple[int, float]]:
+        """Chunk ids with their cosine to the unit ``vector`` of shape (d,), best first."""
+        ...
+
+    def chunks(self, ids: Sequence[int]) -> dict[int, Chunk]:
+        """Those that are still there."""
+        ...
+
+    def neighbours(self, document: int, first: int, last: int) -> Sequence[Chunk]:
+        """The chunks of one document by ordinal, both ends included."""
+        ...
+
+    def documents(self, scopes: Sequence[str]) -> Sequence[Document]:
+        """All of them, those that are missing included."""
+        ...
