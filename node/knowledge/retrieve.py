@@ -25,7 +25,7 @@ from node.core.ports import Embedder, NoteReader
 from node.knowledge import ranking
 from node.knowledge.model import Chunk, Corpus, Document, Passage
 from node.knowledge.profiles import Profile, Taxonomy, packaged_tags, profile
-from node.knowledge.shelf import Shelf, since
+from node.knowledge.shelf import Shelf, is_newer
 from node.language.sentences import content_words
 
 _CHUNKS_OF_A_FILE = 64
@@ -274,26 +274,15 @@ def newest_first(made: Sequence[Passage], shelf: Shelf, rule: Profile) -> list[P
     out = list(made)
     words = [set(content_words(one.text)) for one in out]
     for at in range(len(out)):
-        # The best of the rest that nothing newer of the rest stands for comes here.
         for below in range(at + 1, len(out)):
-            if _is_newer(out[below], out[at], shelf) and (
-                shelf.supersedes(out[below].document, out[at].document)
-                or ranking.jaccard(words[at], words[below]) >= rule.same_topic
+            lower, upper = out[below].document, out[at].document
+            if is_newer(lower, upper, shelf) and (
+                shelf.are_bound(lower, upper) or ranking.jaccard(words[at], words[below]) >= rule.same_topic
             ):
                 moved = replace(out[below], score=out[at].score), replace(out[at], score=out[below].score)
                 out[at], out[below] = moved
                 words[at], words[below] = words[below], words[at]
     return out
-
-
-def _is_newer(one: Passage, other: Passage, shelf: Shelf) -> bool:
-    if one.document.id == other.document.id:
-        return False
-    if shelf.supersedes(one.document, other.document):
-        return True
-    if shelf.supersedes(other.document, one.document):
-        return False
-    return since(one.document) > since(other.document)
 
 
 async def reranked(question: str, made: Sequence[Passage], reader: NoteReader) -> list[Passage]:
