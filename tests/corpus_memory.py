@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ _WORD = re.compile(r"\w+")
 CHUNK_WORDS = 120
 
 
-def document(number: int, path: str, **fields: object) -> Document:
+def document(number: int, path: str, **fields: Any) -> Document:
     """A document of the shared scope, changed at the start of 2025 where nothing else is said."""
     title = path.rpartition("/")[2].rpartition(".")[0].replace("_", " ").replace("-", " ")
     plain = Document(

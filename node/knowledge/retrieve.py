@@ -115,6 +115,7 @@ def _candidates(
     asked = (rule.dense > 0) + (rule.keyword > 0)
     fused = ranking.reciprocal_rank(lists, rule.k)
     files = _by_file(question, vector, scopes, search, rule) if rule.kind == "file" else {}
+    least = min(cosine.values(), default=0.0)  # what only keywords found is no nearer
     found = []
     for one, rank in fused.items():
         chunk = chunks[one]
@@ -124,6 +125,8 @@ def _candidates(
         if rule.kind == "jaccard":
             words = content_words(question), content_words(chunk.searched)
             score = parts["jaccard"] = ranking.jaccard(*words)
+        elif rule.kind == "linear":
+            score = ranking.weighed({"cosine": least, **parts}, rule.weights)
         found.append(Found(chunk, score, parts))
     return _of_best_files(question, found, files, search.corpus) if files else found
 

@@ -133,6 +133,14 @@ async def test_below_the_floor_nothing_is_used() -> None:
     assert await retrieve("boats", SCOPES, await searched({OLD: ""})) == []
 
 
+async def test_the_linear_profile_adds_cosine_and_coverage() -> None:
+    search = await searched(TEXTS, profile=profile("linear"))
+    [first, *_] = await retrieve("where do the two boats lie", SCOPES, search)
+    parts = dict(first.parts)
+    assert parts["coverage"] == 1.0
+    assert first.score == pytest.approx(0.7 * parts["cosine"] + 0.3)
+
+
 async def test_other_scopes_are_not_seen() -> None:
     hidden = replace(OTHER, scope="private:ann")
     search = await searched({OLD: TEXTS[OLD], hidden: TEXTS[OTHER]})
