@@ -1,9 +1,9 @@
 """How well documents are found: each search profile on the questions of ``bench/community``.
 
-    python -m bench.knowledge FOLDER QUESTIONS [--split train] [--profile NAME …] [--reader]
+    python -m bench.knowledge [FOLDER QUESTIONS] [--split train] [--profile NAME …] [--reader]
 
-FOLDER holds the community's files (``files``) and, beside it, ``sources`` with the texts of its PDF and DOCX
-files; other communities' files may lie in it too. The corpus is one in memory with a plain reader, so that
+Without FOLDER the community's files with those of other communities around them (``make_distractors.py``); the
+texts of its PDF and DOCX files are read from ``sources`` beside QUESTIONS. The corpus is one in memory with a plain reader, so that
 the search alone is measured; answers are measured by ``neuroswarm eval run`` against a node.
 """
 
@@ -14,6 +14,10 @@ import asyncio
 import csv
 import json
 import re
+import shutil
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -26,7 +30,7 @@ from node.core.settings import Embed
 from node.knowledge import profiles
 from node.knowledge.conflicts import contradictions, has_contradiction
 from node.knowledge.evaluation.outcome import Measured
-from node.knowledge.evaluation.questions import Question, questions
+from node.knowledge.evaluation.questions import Question, Split, questions
 from node.knowledge.evaluation.report import report
 from node.knowledge.model import Document, Passage
 from node.knowledge.retrieve import Search, retrieve
@@ -34,6 +38,7 @@ from node.models.embedders.cross_encoder import Reader
 from node.models.embedders.local import LocalEmbedder
 from tests.corpus_memory import MemoryCorpus, document
 
+COMMUNITY = Path(__file__).parent / "community"
 SCOPES = ("shared",)
 RANKED = 10
 _STATUS = {"active": "current", "approved": "current", "deprecated": "legacy", "archived": "legacy"}
@@ -133,6 +138,13 @@ def _listed(text: str | None) -> tuple[str, ...]:
     return tuple(part.strip() for part in re.split(r"[;|,]", text or "") if part.strip())
 
 
+def surrounded(folder: Path) -> Path:
+    """The community's files among those of others, in ``folder``."""
+    subprocess.run([sys.executable, COMMUNITY / "make_distractors.py", folder], check=True, stdout=sys.stderr)
+    shutil.copytree(COMMUNITY / "files", folder, dirs_exist_ok=True)
+    return folder
+
+
 class Remembered:
     """The embedder, each question embedded once for all profiles."""
 
@@ -192,8 +204,8 @@ def line(name: str, rows: Sequence[Measured], certain: Mapping[str, Sequence[boo
 async def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="bench.knowledge", description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("questions", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("questions", type=Path, nargs="?", default=COMMUNITY / "questions.jsonl")
     parser.add_argument(
         "--sources", type=Path, help="texts of made files (default: sources beside QUESTIONS)"
     )
@@ -201,12 +213,15 @@ async def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--profile", nargs="+", default=list(profiles.names()))
     parser.add_argument("--reader", action="store_true", help="sort what is found by the packaged reader too")
     options = parser.parse_args(arguments)
-    corpus = corpus_of(options.folder, options.sources or options.questions.parent / "sources")
+    sources = options.sources or options.questions.parent / "sources"
+    with tempfile.TemporaryDirectory() as made:
+        corpus = corpus_of(options.folder or surrounded(Path(made)), sources)
     embedder = Remembered(await LocalEmbedder.load(Embed(), SystemClock()))
     await corpus.embed(embedder)
     lines = options.questions.read_text(encoding="utf-8").splitlines()
     print(f"{len(corpus.documents(SCOPES))} documents")
-    for split in [options.split] if options.split else ["train", "held_out"]:
+    both: tuple[Split, ...] = ("train", "held_out")
+    for split in [one for one in both if options.split in (None, one)]:
         asked = questions(lines, split)
         heads = [f"{split}, {len(asked)} questions", *_COLUMNS, "contradictions seen", "seen where none is"]
         print(f"\n| {' | '.join(heads)} |\n|{' --- |' * len(heads)}", flush=True)
