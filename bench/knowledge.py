@@ -2,8 +2,8 @@
 
     python -m bench.knowledge [FOLDER QUESTIONS] [--split train] [--profile NAME …] [--reader]
 
-Without FOLDER the community's files with those of other communities around them (``make_distractors.py``); the
-texts of its PDF and DOCX files are read from ``sources`` beside QUESTIONS. The corpus is one in memory with a plain reader, so that
+Without FOLDER the community's files with those of other communities around them; the texts of its PDF and
+DOCX files are read from ``sources`` beside QUESTIONS. The corpus is one in memory with a plain reader, so that
 the search alone is measured; answers are measured by ``neuroswarm eval run`` against a node.
 """
 
@@ -175,8 +175,9 @@ async def measured(asked: Sequence[Question], search: Search) -> tuple[list[Meas
         if holds is not None:
             row.older = tuple(old.path for old in by_path.values() if shelf.supersedes(holds, old))
         rows.append(row)
+        used = {found[0].document.id} if found else set()
         said = contradictions(found[: search.profile.passages], shelf)
-        certain.setdefault(one.category, []).append(has_contradiction(said))
+        certain.setdefault(one.category, []).append(has_contradiction(said, used))
     return rows, certain
 
 

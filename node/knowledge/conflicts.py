@@ -10,7 +10,7 @@ Pure; bounded by ``SENTENCES_MAX`` a passage. Must not know: questions, models.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import combinations
@@ -52,9 +52,10 @@ class Contradiction:
         return self.kind == "values"
 
 
-def has_contradiction(found: Iterable[Contradiction]) -> bool:
-    """Whether one of them is certain."""
-    return any(not one.is_suggestion for one in found)
+def has_contradiction(found: Iterable[Contradiction], used: Collection[int]) -> bool:
+    """Whether one of them is certain and is about a document that the answer rests on (``used``: ids): what
+    two documents further down disagree about is another question's."""
+    return any(not one.is_suggestion and {one.one.id, one.other.id} & {*used} for one in found)
 
 
 def contradictions(passages: Sequence[Passage], shelf: Shelf) -> list[Contradiction]:

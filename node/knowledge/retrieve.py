@@ -26,7 +26,6 @@ from node.knowledge import ranking
 from node.knowledge.model import Chunk, Corpus, Document, Passage
 from node.knowledge.profiles import Profile, Taxonomy, packaged_tags, profile
 from node.knowledge.shelf import Shelf, is_newer
-from node.language.sentences import content_words
 
 _CHUNKS_OF_A_FILE = 64
 """So many of a document's first chunks are looked at for the one that speaks to a question."""
@@ -123,7 +122,7 @@ def _candidates(
         parts |= {name: values[one] for name, values in (("cosine", cosine), ("bm25", bm25)) if one in values}
         score = parts["rank"]
         if rule.kind == "jaccard":
-            words = content_words(question), content_words(chunk.searched)
+            words = ranking.words_of(question), ranking.words_of(chunk.searched)
             score = parts["jaccard"] = ranking.jaccard(*words)
         elif rule.kind == "linear":
             score = ranking.weighed({"cosine": least, **parts}, rule.weights)
@@ -275,7 +274,7 @@ def newest_first(made: Sequence[Passage], shelf: Shelf, rule: Profile) -> list[P
     """Step 5. Versions of one thing keep the places that they have together, and the scores of those places;
     among them what supersedes stands above what it supersedes, and a later date above an earlier one."""
     out = list(made)
-    words = [set(content_words(one.text)) for one in out]
+    words = [ranking.words_of(one.text) for one in out]
     for at in range(len(out)):
         for below in range(at + 1, len(out)):
             lower, upper = out[below].document, out[at].document
