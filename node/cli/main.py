@@ -15,6 +15,7 @@ from node.cli import (
     backup,
     cache,
     cache_files,
+    evaluate,
     explain,
     keys,
     log,
@@ -75,6 +76,8 @@ COMMANDS: Mapping[str, Command] = {
     "restore": backup.restore,
     "explain": explain.explain,
     "mcp": mcp,
+    "eval run": evaluate.run,
+    "eval diff": evaluate.diff,
 }
 """What runs each command of ``commands.toml``."""
 

@@ -77,8 +77,14 @@ class Passage:
 
     @property
     def text(self) -> str:
-        """The chunks' words, in the document's order."""
-        return "\n".join(chunk.text for chunk in self.chunks)
+        """The chunks' words, in the document's order; what two of them share stands once."""
+        said: list[str] = []
+        end = 0
+        for chunk in self.chunks:
+            is_exact = chunk.end - chunk.start == len(chunk.text)
+            said.append(chunk.text[max(0, end - chunk.start) :] if is_exact and said else chunk.text)
+            end = chunk.end
+        return "\n".join(one for one in said if one)
 
 
 class Corpus(Protocol):
@@ -103,5 +109,6 @@ class Corpus(Protocol):
         ...
 
     def documents(self, scopes: Sequence[str]) -> Sequence[Document]:
-        """All of them, those that are missing included."""
+        """All of them, those that are missing included; the same object while nothing changes, for what is
+        sorted out of it is kept as long."""
         ...

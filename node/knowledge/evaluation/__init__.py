@@ -1,0 +1,1 @@
+"""How well documents are found and questions about them answered, on a file of questions."""
