@@ -1,0 +1,1 @@
+"""A fictitious community, what it wrote, and questions on it: data to measure retrieval with."""
