@@ -3,8 +3,8 @@
     python -m bench.knowledge [FOLDER QUESTIONS] [--split train] [--profile NAME …] [--reader]
 
 Without FOLDER the community's files with those of other communities around them; the texts of its PDF and
-DOCX files are read from ``sources`` beside QUESTIONS. The corpus is one in memory with a plain reader, so that
-the search alone is measured; answers are measured by ``neuroswarm eval run`` against a node.
+DOCX files are read from ``sources`` beside QUESTIONS. The corpus is one in memory with a plain reader:
+the search alone is measured. Answers are measured by ``neuroswarm eval run`` against a node.
 """
 
 from __future__ import annotations
