@@ -47,7 +47,7 @@ def each(names: str | Sequence[str], rows: Iterable[Any]) -> Callable[[Test], Te
         missing = [name for name in wanted if name not in seen.parameters]
         assert not missing, f"the test takes no {missing}"
         left = [one for name, one in seen.parameters.items() if name not in wanted]
-        run.__signature__ = seen.replace(parameters=left)  # type: ignore[attr-defined]
+        vars(run)["__signature__"] = seen.replace(parameters=left)
         return run
 
     return decorate

@@ -163,7 +163,7 @@ async def test_no_door_crosses_tenants(start: Start) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)  # 7,000 requests on a machine that others may use
+@pytest.mark.timeout(1_800)  # 7,000 requests on a machine that others may use
 async def test_two_thousand_same_and_near_questions_cross_nothing(start: Start) -> None:
     async with start() as node:
         await cross(node, 1_000, is_embedded=True)
