@@ -477,7 +477,7 @@ async def test_long_chats_are_answered_and_what_is_looked_at_of_them_is_bounded(
             looked_at.append(max(map(len, [text, *more.get("turns", ())])))
             return part(text, **more)
 
-        node.service._p.understanding.part = watched  # type: ignore[method-assign]
+        node.service._p.understanding.part = watched
         question = {"role": "user", "content": QUESTION}
         rules = {"role": "system", "content": "Answer like a sailor. " * 20_000}
         code = {"role": "user", "content": "def f(x):\n    return x\n" * 40_000}

@@ -90,7 +90,7 @@ async def test_over_stdio(start: Start) -> None:
 
 @pytest.mark.slow
 async def test_two_tenants_over_stdio_have_nothing_in_common(start: Start) -> None:
-    """Each with a key of its own, as docs/mcp.md shows it, at one time; a key that ends, ends there too."""
+    """Each with a key of its own, as docs/mcp.md shows it, at the same time; a key ends there too."""
     question = "Who waters the plants in the Lisbon office?"
     async with start(embed="none") as node:
         keys = [await desk_of(node, "apikeys_create", tenant=name) for name in ("acme", "acme", "beta")]
