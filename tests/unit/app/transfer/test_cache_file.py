@@ -34,6 +34,7 @@ from node.core.model import Client, SourceRef
 from node.core.normalise import query_hash
 from node.core.ports import StoredRecord
 from node.core.record import AnswerRecord
+from node.knowledge.desk import DocumentDesk
 from node.peers.sync.desk import PeerDesk
 from node.pipeline.invalidation import Invalidator
 from node.pipeline.understanding.route import Floors, Router
@@ -108,8 +109,19 @@ class Desk:
         erasure = Erasure(self.store.records, eraser, foreign, recorder, "test")
         keys = KeyDesk(ApiKeys(None, self.clock))
         unused = Backups.__new__(Backups), Reach.__new__(Reach)
+        documents = DocumentDesk.__new__(DocumentDesk)
         return OperatorDesk(
-            self.file, invalidator, rotation, cars, erasure, *unused, no_peers(), keys, Path(), no_doubt
+            self.file,
+            invalidator,
+            rotation,
+            cars,
+            erasure,
+            *unused,
+            no_peers(),
+            keys,
+            documents,
+            Path(),
+            no_doubt,
         )
 
     async def report(self, outcome: Remembered) -> None:
