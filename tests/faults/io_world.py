@@ -201,7 +201,11 @@ async def log_problems(folder: Path) -> list[str]:
     cold = [one.parent for one in (folder / "archive").rglob("checkpoint")]
     found = list[str]()
     for one in (logs, folder / "data" / "publications", *here, *cold):
-        report = await verified(one)
+        try:
+            report = await verified(one)
+        except FileNotFoundError as exc:
+            found.append(f"{one.relative_to(folder)}: there is no {Path(exc.filename).name}")
+            continue
         if not report.ok:
             found.append(f"{one.relative_to(folder)}: {report.where} {report.reason}")
     return found
