@@ -118,7 +118,7 @@ async def test_every_whole_row_of_a_damaged_file_comes_back(tmp_path: Path) -> N
             assert await asked(node, cids) == {"right": COUNT - rows, "none": rows}
             check = await node.check("ipfs:blocks")
             assert check["status"] == "fail"
-            assert f"lost: {rows} answers named" in check["output"]
+            assert f"lost: {rows} records named" in check["output"]
     assert list((tmp_path / "data" / "damaged").iterdir()), "the damaged file is kept"
     assert (await fixed(tmp_path)).lost == done.lost, "once more changes nothing"
     assert doctor_accepts(tmp_path) == done.lost
@@ -255,7 +255,7 @@ async def test_what_a_damaged_wal_has_lost_is_named(tmp_path: Path, how: str, sc
             assert how == "deleted" or gone == {QUESTIONS[5]}
             check = await node.check("ipfs:blocks")
             assert check["status"] == "fail"
-            assert f"lost: {len(gone)} answers named" in check["output"]
+            assert f"lost: {len(gone)} records named" in check["output"]
             assert "doctor --fix" in check["output"]
     loss = json.loads((folder / "data" / "loss.json").read_bytes())
     assert set(loss["cids"]) == {cids[text] for text in gone}, "by CID"
