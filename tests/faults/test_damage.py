@@ -210,6 +210,25 @@ async def test_a_state_file_that_lost_its_notes_brings_nothing_back(tmp_path: Pa
         assert (await node.search("Who built boat 2?"))["answer"] == "Yard 2."
 
 
+async def test_a_damaged_text_in_a_sound_file_is_damage(tmp_path: Path) -> None:
+    """SQLite's checks of a file do not look at what its texts consist of."""
+    async with start(tmp_path) as node:
+        cid = await node.store(QUESTIONS[0], answer(0))
+        await node.judge("invalid", cid=cid)
+    path = tmp_path / "data" / "refuted.sqlite"
+    data = path.read_bytes()
+    assert b"was built in yard" in data
+    path.write_bytes(data.replace(b"was built in yard", b"was built \xff\xfe yard"))
+    with pytest.raises(Damaged, match=r"a text in it is no UTF-8.*doctor --fix") as told:
+        async with start(tmp_path):
+            pass
+    assert "Boat 0" not in str(told.value), "what is stored is not told"
+    await fixed(tmp_path)
+    async with start(tmp_path) as node:
+        assert (await node.search(QUESTIONS[0]))["hit"] is None
+    assert problem(path) == ""
+
+
 # --- what a kill leaves, and a damaged WAL --------------------------------------------------------
 
 
