@@ -12,13 +12,16 @@ from pathlib import Path
 import orjson
 import pytest
 
+from node.audit.tlog.tiles import tiles_at
 from node.core.errors import CorruptState, NotFound, Rejected, Unavailable
 from node.store.backup import key_file
 from node.store.backup.folder import BackupFolder, add_erased, read_erased
+from node.store.backup.log_files import log_files
 from node.store.backup.manifest import DATA, Manifest
 from node.store.backup.parts import PART_BYTES
 from node.store.backup.snapshot import at_one_moment, check, copy
 from node.store.backup.writing import Source, write
+from tests.log_folders import leaves, write_log
 
 NOW = datetime(2026, 11, 28, 12, 0, tzinfo=UTC)
 
@@ -229,3 +232,25 @@ def test_a_key_file_of_a_liar_costs_nothing_and_leads_nowhere() -> None:
     for data in (b"", b"{}", b"[]", b'{"format":"neuroswarm/keys/v1"}'):
         with pytest.raises(CorruptState):
             key_file.open_keys(data, "")
+
+
+def test_of_a_log_only_what_its_checkpoint_needs_is_copied(tmp_path: Path) -> None:
+    """A log that is published after each entry leaves a partial bundle of every width beside the next."""
+    write_log(tmp_path, leaves(300), sizes=range(1, 300))
+    assert len(list((tmp_path / "tile").rglob("*.p/*"))) > 500
+    found = log_files(tmp_path, with_journal=False)
+    assert found is not None
+    assert set(found.never_change) == {"tile/entries/000", "tile/0/000"}
+    assert set(found.others) == {"vkey", *(tile.path for tile in tiles_at(300))}
+
+
+def test_what_is_new_in_a_backup_is_counted_by_its_parts(tmp_path: Path) -> None:
+    """A file that went while a log was copied leaves parts behind that are no part of the backup."""
+    parts = BackupFolder.open(tmp_path / "bak", "did:key:z1").parts
+    first = parts.put(b"there already")
+    parts.settle()
+    parts = BackupFolder.at(tmp_path / "bak").parts
+    assert parts.put(b"there already") == first
+    second = parts.put(b"new")
+    assert parts.new == {second: 3}
+    parts.abandon()
