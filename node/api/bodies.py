@@ -41,6 +41,7 @@ Session = Annotated[
 ]
 Seconds = Annotated[int, Meta(ge=0, le=TTL_S_MAX)]
 Lifetime = Annotated[int, Meta(ge=1, le=TTL_S_MAX)]
+PASSAGES_MAX = 20
 Zone = Annotated[str, Meta(min_length=1, max_length=64)]
 Tag = Annotated[str, Meta(min_length=1, max_length=TAG_CHARS_MAX)]
 Tags = Annotated[tuple[Tag, ...], Meta(max_length=TAGS_MAX)]
@@ -100,6 +101,12 @@ class Search(Body):
     query: Text
     floor: Annotated[float, Meta(ge=0, le=1)] | None = None
     context: Context | None = None
+
+
+class DocumentSearch(Body):
+    query: Text
+    limit: Annotated[int, Meta(ge=1, le=PASSAGES_MAX)] = 5
+    profile: Annotated[str, Meta(max_length=64)] = ""
 
 
 class NewEntry(Body):

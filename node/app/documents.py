@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from node.app.data_files import renewed
@@ -9,17 +10,43 @@ from node.app.engines import token_count
 from node.app.storage import Ground
 from node.core.errors import NodeError
 from node.core.model import Check
-from node.core.ports import Semantics
+from node.core.ports import EmbedderInfo, Semantics, Vector
 from node.core.scheduler import Scheduler
 from node.knowledge.corpus import StoredCorpus
 from node.knowledge.desk import DocumentDesk
 from node.knowledge.ingest import Ingestor, Runs
+from node.knowledge.retrieve import Search
 from node.knowledge.store import DocumentStore
 from node.knowledge.vectors import DocumentVectors
 from node.privacy import private_reason
 
 FILE = "documents.sqlite"
 CATCH_UP_EVERY_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """The embedder that serves now, as the search wants it: texts to vectors."""
+
+    semantics: Semantics
+
+    @property
+    def info(self) -> EmbedderInfo:
+        return self.semantics.info
+
+    @property
+    def sample(self) -> Vector | None:
+        return None
+
+    def health(self) -> Check:
+        return next(iter(self.semantics.health()), Check("embedder", "pass"))
+
+    async def close(self) -> None:
+        """The embedder is not this one's to close."""
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
+        """As ``Embedder.embed``. Raises ``Unavailable``."""
+        return [None if one is None else one.vector for one in await self.semantics.embed(texts)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,5 +93,6 @@ async def open_documents(ground: Ground, semantics: Semantics) -> Library:
     runs = Runs(ingestor)
     ground.stack.push_async_callback(runs.close)
     corpus = StoredCorpus(store, vectors)
-    desk = DocumentDesk(store, corpus, ingestor, runs, settings.documents, clock)
+    search = Search(corpus, Vectors(semantics))
+    desk = DocumentDesk(store, corpus, ingestor, runs, settings.documents, clock, search)
     return Library(desk, store, vectors, corpus)

@@ -6,7 +6,7 @@ A caller sees, and may change, what its scopes allow; what lies in folders is th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,10 @@ from node.core.errors import BadInput, Forbidden, NotFound
 from node.core.settings import Documents
 from node.knowledge.corpus import StoredCorpus
 from node.knowledge.ingest import UPLOADED, Ingestor, Run, Runs
-from node.knowledge.model import Document
+from node.knowledge.model import Document, Passage
+from node.knowledge.profiles import names
+from node.knowledge.profiles import profile as named
+from node.knowledge.retrieve import Search, retrieve
 from node.knowledge.store import DocumentStore, Row
 
 LISTED_MAX = 500
@@ -47,6 +50,25 @@ def shown(one: Document) -> dict[str, Any]:
     }
 
 
+def passage(one: Passage) -> dict[str, Any]:
+    """A passage as JSON; ``start`` and ``end`` are code points in the document's text."""
+    first, last = one.chunks[0], one.chunks[-1]
+    return {
+        "source": one.document.path,
+        "cid": None if one.document.cid is None else str(one.document.cid),
+        "title": one.document.title,
+        "status": one.document.status,
+        "last_modified": one.document.last_modified.isoformat(),
+        "page": first.page,
+        "heading": list(first.heading),
+        "start": first.start,
+        "end": last.end,
+        "text": one.text,
+        "score": round(one.score, 4),
+        "parts": {name: round(value, 4) for name, value in one.parts},
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class DocumentDesk:
     """Build one per store."""
@@ -57,6 +79,7 @@ class DocumentDesk:
     runs: Runs
     settings: Documents
     clock: Clock
+    search: Search
 
     # --- the operator -----------------------------------------------------------------------------
 
@@ -115,6 +138,14 @@ class DocumentDesk:
         """Those with higher ids than ``after``, by id. Blocking."""
         found = self.corpus.documents(caller.visible_scopes)
         return [shown(one) for one in sorted(found, key=lambda one: one.id) if one.id > after][:LISTED_MAX]
+
+    async def find(self, query: str, limit: int, profile: str, caller: Caller) -> list[dict[str, Any]]:
+        """The passages that speak to a question, best first. Raises ``BadInput``."""
+        if profile and profile not in names():
+            raise BadInput(f"profile must be one of {', '.join(names())}", field="profile")
+        search = replace(self.search, profile=named(profile)) if profile else self.search
+        found = await retrieve(query, caller.visible_scopes, search, limit=limit)
+        return [passage(one) for one in found]
 
     async def begin(self, folder: str, caller: Caller) -> str:
         """Look at one folder of the settings now. Raises ``Forbidden``, ``BadInput``."""

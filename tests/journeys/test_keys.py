@@ -52,6 +52,8 @@ def test_each_route_needs_what_it_should() -> None:
         "POST /v1/cache/entries",
         "DELETE /v1/cache/entries/{cid}",
         "POST /v1/cache/invalidate",
+        "POST /v1/documents",
+        "DELETE /v1/documents/{document}",
     }
     assert needs[ADMIN] == {"GET /v1/cache/stats", "GET /metrics", "POST /peers/sync"}
     assert set(access.NEEDS) <= {(method, path) for method, path, _ in server.ROUTES}
