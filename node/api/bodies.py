@@ -106,7 +106,7 @@ class Search(Body):
 class DocumentSearch(Body):
     query: Text
     limit: Annotated[int, Meta(ge=1, le=PASSAGES_MAX)] = 5
-    profile: Annotated[str, Meta(max_length=64)] = ""
+    profile: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
 
 
 class NewEntry(Body):

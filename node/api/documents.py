@@ -62,7 +62,7 @@ async def _list(request: web.Request) -> web.Response:
 async def _search(request: web.Request) -> web.Response:
     asked = bodies.parse(request[BODY], bodies.DocumentSearch)
     found = await _desk(request).find(asked.query, asked.limit, asked.profile, request[CALLER])
-    return as_json({"passages": found})
+    return as_json(found)
 
 
 async def _remove(request: web.Request) -> web.Response:

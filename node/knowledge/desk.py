@@ -5,6 +5,7 @@ A caller sees, and may change, what its scopes allow; what lies in folders is th
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from node.core.caller import SCOPE_PUBLIC, SCOPE_SHARED, Caller, private_scope
 from node.core.clock import Clock
 from node.core.errors import BadInput, Forbidden, NotFound
 from node.core.settings import Documents
+from node.knowledge.conflicts import Contradiction, contradictions
 from node.knowledge.corpus import StoredCorpus
 from node.knowledge.ingest import UPLOADED, Ingestor, Run, Runs
 from node.knowledge.model import Document, Passage
@@ -66,6 +68,19 @@ def passage(one: Passage) -> dict[str, Any]:
         "text": one.text,
         "score": round(one.score, 4),
         "parts": {name: round(value, 4) for name, value in one.parts},
+    }
+
+
+def contradiction(one: Contradiction) -> dict[str, Any]:
+    """Two documents that do not say the same, as JSON; ``holds``: the one that does, null where nothing says
+    which."""
+    return {
+        "kind": one.kind,
+        "between": [one.one.path, one.other.path],
+        "holds": None if one.holds is None else one.holds.path,
+        "since": None if one.since is None else one.since.isoformat(),
+        "sentences": list(one.sentences or ()),
+        "is_suggestion": one.is_suggestion,
     }
 
 
@@ -139,13 +154,16 @@ class DocumentDesk:
         found = self.corpus.documents(caller.visible_scopes)
         return [shown(one) for one in sorted(found, key=lambda one: one.id) if one.id > after][:LISTED_MAX]
 
-    async def find(self, query: str, limit: int, profile: str, caller: Caller) -> list[dict[str, Any]]:
-        """The passages that speak to a question, best first. Raises ``BadInput``."""
-        if profile and profile not in names():
+    async def find(self, query: str, limit: int, profile: str | None, caller: Caller) -> dict[str, Any]:
+        """The passages that speak to a question, best first, and what their documents disagree about. Raises
+        ``BadInput``."""
+        if profile is not None and profile not in names():
             raise BadInput(f"profile must be one of {', '.join(names())}", field="profile")
-        search = replace(self.search, profile=named(profile)) if profile else self.search
-        found = await retrieve(query, caller.visible_scopes, search, limit=limit)
-        return [passage(one) for one in found]
+        search = self.search if profile is None else replace(self.search, profile=named(profile))
+        scopes = caller.visible_scopes
+        found = await retrieve(query, scopes, search, limit=limit)
+        against = await asyncio.to_thread(contradictions, found, search.shelf(scopes))
+        return {"passages": list(map(passage, found)), "contradictions": list(map(contradiction, against))}
 
     async def begin(self, folder: str, caller: Caller) -> str:
         """Look at one folder of the settings now. Raises ``Forbidden``, ``BadInput``."""

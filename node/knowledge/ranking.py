@@ -8,12 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from node.knowledge.model import Status
 from node.language.sentences import content_words
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray  # numpy may be missing
 
 MAXSIM_CENTRE, MAXSIM_SCALE = 25.0, 5.0
 """The raw score that is 0.5, and how steep the curve is there."""

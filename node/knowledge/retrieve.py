@@ -15,10 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Protocol
 
 from node.core.errors import Unavailable
 from node.core.ports import Embedder, NoteReader
@@ -26,6 +23,10 @@ from node.knowledge import ranking
 from node.knowledge.model import Chunk, Corpus, Document, Passage
 from node.knowledge.profiles import Profile, Taxonomy, packaged_tags, profile
 from node.knowledge.shelf import Shelf, is_newer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray  # numpy may be missing
 
 _CHUNKS_OF_A_FILE = 64
 """So many of a document's first chunks are looked at for the one that speaks to a question."""

@@ -13,11 +13,8 @@ import logging
 import sqlite3
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from node.cache.index.growing_index import GrowingIndex
 from node.core.clock import Clock
 from node.core.errors import NodeError, Rejected, Unavailable
 from node.core.ipld.cid import RAW, Cid
@@ -25,6 +22,12 @@ from node.core.ports import EmbedderInfo, Semantics
 from node.knowledge.chunks import Count, windows
 from node.knowledge.model import Chunk
 from node.knowledge.store import HASH_BYTES, Changed, DocumentStore, Vectors, hash_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray  # numpy may be missing
+
+    from node.cache.index.growing_index import GrowingIndex
 
 log = logging.getLogger("neuroswarm.documents")
 
@@ -137,7 +140,7 @@ class DocumentVectors:
                 if one is not None and one.info.digest != info.digest:
                     raise Unavailable("the embedder was exchanged meanwhile")
                 if one is not None:
-                    made[hash_].append(one.vector.astype(np.float16).tobytes())
+                    made[hash_].append(one.vector.astype("float16").tobytes())
         return info.digest, made
 
     def _windows(self, wanted: dict[bytes, Chunk], room: int) -> list[tuple[bytes, str]]:
@@ -168,12 +171,16 @@ class DocumentVectors:
             info = self._semantics.info
             if not info.dim or (self._info is not None and self._info.digest == info.digest):
                 return
+            from node.cache.index.growing_index import GrowingIndex
+
             rows = await self._store.file.read(_saved, info.digest, None)
             self._index, self._info, self._held = GrowingIndex(info.dim, above=self._above), info, {}
             self._add(rows)
             log.info("event=document_vectors model=%s rows=%d", info.model, len(self._index))
 
     def _add(self, rows: Sequence[tuple[str, bytes, int, bytes]]) -> None:
+        import numpy as np
+
         assert self._index is not None
         for scope, hash_, part, data in rows:
             key = key_of(scope, hash_, part)

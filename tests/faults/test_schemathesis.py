@@ -38,7 +38,7 @@ async def checked(node: Client, folder: Path, *options: str) -> str:
     config = folder / "schemathesis.toml"
     config.write_text(CONFIG)
     words = ["--checks", "all", "--seed", "21", "--phases", "examples,coverage,fuzzing", "--no-color"]
-    words += ["--max-examples", "8", "--max-time", "90", "--no-shrink", "--continue-on-failure"]
+    words += ["--max-examples", "8", "--max-time", "45", "--no-shrink", "--continue-on-failure"]
     words += ["--generation-database", "none", "--suppress-health-check", "all", "--warnings", "off"]
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "schemathesis.cli", "--config-file", str(config)),
