@@ -58,9 +58,13 @@ WORKERS = $$($(BIN)/python -c 'import os; print(min(4, 1 + (os.cpu_count() or 1)
 test: $(VENV)/.dev ## the tests that need no built engine; those left out are counted
 	@$(BIN)/pytest -n $(WORKERS) -m 'not engine and not slow'
 
+# Two at once of the slow ones; real engines take the machine for themselves. One failure does not hide another.
 test-rest: $(VENV)/.dev ## the slow ones, those of real engines (skipped and counted without them), properties at length
-	@$(BIN)/pytest -m 'engine or slow'
-	@$(BIN)/pytest -n $(WORKERS) -m 'hypothesis and not engine and not slow' --hypothesis-profile=long
+	@rest=0; \
+	$(BIN)/pytest -n 2 -m 'slow and not engine' || rest=$$?; \
+	$(BIN)/pytest -n $(WORKERS) -m 'hypothesis and not engine and not slow' --hypothesis-profile=long || rest=$$?; \
+	$(BIN)/pytest -m engine || rest=$$?; \
+	exit $$rest
 
 test-all: test test-rest ## everything
 

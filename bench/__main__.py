@@ -54,6 +54,8 @@ MEASUREMENTS = (
     Measurement("sharing", "Following a peer", markdown=True),
     Measurement("reconcile", "Sets compared by ranges", markdown=True),
     Measurement("swarm", "Twenty nodes, four of them liars"),
+    Measurement("knowledge", "Search in documents by profile", markdown=True),
+    Measurement("knowledge_speed", "Search in documents by their number", markdown=True),
     Measurement("engines", "Engines side by side", markdown=True),
     Measurement("askers", "Twenty askers of one language model"),
     Measurement("model_ratio", "A hit against a model", markdown=True),

@@ -8,8 +8,9 @@ asks again. A damaged backup is restored beside it. Outcomes, of which ``wrong``
 
 - ``unharmed``: everything was answered and read, nothing had to be said;
 - ``repaired``: everything is, after a repair by the start, by the node or by the commands;
-- ``lost``: some answers or tiles are gone, and health or the repair says so;
-- ``unsaid``: some are gone, and nobody said so;
+- ``lost``: answers or tiles are gone, or a file stays damaged; health or the repair says so, and
+  ``loss.json`` names as many records as answers are gone, or more;
+- ``unsaid``: something is gone, and nobody said so, or not all of it is named;
 - ``refused``: the node does not start, or the backup is not restored, and what is said names the file;
 - ``crashed``: something else than one of this program's own errors;
 - ``wrong``: an answer that was not stored, one that was erased or called invalid, or other bytes of a log.
@@ -44,8 +45,10 @@ from node.core.errors import NodeError
 from node.core.settings import Settings, load
 from node.core.signed_note import Checkpoint
 from node.store.backup.folder import BackupFolder
+from node.store.guard import read_loss
 from tests import upkeep_kit
 from tests.faults.damage_kit import answer
+from tests.faults.io_world import PATIENCE_S
 from tests.faults.node_kit import Client, environ_of, start, typed
 
 SHARED, PRIVATE = range(24), range(24, 32)
@@ -118,7 +121,7 @@ async def make_world(folder: Path) -> Truth:
 
 
 def running(folder: Path) -> Any:
-    return start(folder, archive={"to": str(folder / "archive")})
+    return start(folder, patience_s=PATIENCE_S, archive={"to": str(folder / "archive")})
 
 
 async def truth_of(node: Client) -> Truth:
@@ -137,7 +140,7 @@ async def truth_of(node: Client) -> Truth:
 
 
 async def ask(node: Client, truth: Truth) -> Counter[str]:
-    """right, none, or wrong, of all that was ever stored."""
+    """right, none, or wrong, of all that was ever stored; gone: answers among the none."""
     said: Counter[str] = Counter()
     numbers = (*SHARED, *PRIVATE)
     asked = [node.post("/v1/cache/search", {"query": question(number)}) for number in numbers]
@@ -145,6 +148,7 @@ async def ask(node: Client, truth: Truth) -> Counter[str]:
         is_gone = number in (*ERASED, INVALID)
         if status != 200 or reply["hit"] is None:
             said["right" if is_gone else "none"] += 1
+            said["gone"] += not is_gone
         else:
             said["wrong" if is_gone or reply["answer"] != answer(number) else "right"] += 1
     tiles = await asyncio.gather(*map(node.raw, truth))
@@ -262,13 +266,20 @@ async def outcome(folder: Path, truth: Truth) -> tuple[str, str]:
             if not told and not found["none"]:
                 return "repaired" if is_repaired else "unharmed", said
             if attempt:
-                return "lost" if said else "unsaid", said or str(found)
+                is_named = await asyncio.to_thread(named, folder) >= found["gone"]
+                return "lost" if said and is_named else "unsaid", f"{found} {said}"
         try:
             said = await asyncio.to_thread(lambda: asyncio.run(commands(folder))) or said
             is_repaired = True
         except NodeError as exc:
             return "refused", str(exc)
     return "lost", said
+
+
+def named(folder: Path) -> int:
+    """How many records are noted as lost."""
+    loss = read_loss(folder / "data")
+    return 0 if loss is None else len(loss.cids)
 
 
 async def restored(folder: Path, truth: Truth) -> tuple[str, str]:

@@ -26,6 +26,7 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -274,6 +275,7 @@ async def campaign(kinds: list[str], chosen: list[Fault], verbose: bool, n: int,
                         shown, is_bad = row.shown(), row.is_bad
                     except Exception as exc:  # noqa: BLE001 - a hang or a crash is a row of the table
                         shown, is_bad = ["", "", "", "", "", f"broke off: {exc!r}"], True
+                        traceback.print_exc()
                     disk.heal()
                     bad += is_bad
                     print(f"| {' | '.join([kind, fault.name, *shown])} |", flush=True)

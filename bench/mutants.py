@@ -2,10 +2,10 @@
 
 ``python -m bench.mutants [--seed 18] [--count 30]`` draws rules of ``node/`` and ``adapters/`` by a seeded
 random choice, changes one at a time in a copy of this checkout (a comparison, an ``and``, a ``not``, a
-number, a truth value) and runs the tests of its room, then the others that need no engine, until one fails
-that passes without the change. It prints which, and what no test saw. A change that means the same as
-before cannot be seen: a person reads what is left. DeMillo, Lipton, Sayward, "Hints on Test Data
-Selection", 1978.
+number, a truth value) and runs tests until one fails that passes without the change. The fast suite runs
+once before, and notes which tests evaluate which of the drawn rules: only their files run for a change, those
+of its room first. It prints which test failed, and what no test saw. A change that means the same as before
+cannot be seen: a person reads what is left. DeMillo, Lipton, Sayward, "Hints on Test Data Selection", 1978.
 """
 
 from __future__ import annotations
@@ -19,12 +19,29 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 RUN_LIMIT_S = 900
+_FAST = "not engine and not slow"
+_ALL = ("tests", "--ignore", "tests/architecture", "--ignore", "tests/unit/docker")
+_NOTER = "noter_of_mutants"
+_NOTING = """
+import os
+
+_noted = set()
+
+
+def note(key, value):
+    line = key + " " + os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[0]
+    if line not in _noted and not line.endswith(" "):
+        _noted.add(line)
+        with open({!r}, "a") as file:
+            file.write(line + "\\n")
+    return value
+"""
 _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -112,54 +129,86 @@ def _copy(root: Path, to: Path) -> None:
         shutil.copy2(root / name, to / name)
 
 
-def _tests_of(copy: Path, rule: Rule) -> list[list[str]]:
-    """The tests of its room, then all others; those of the source's form are left out."""
-    room = Path(rule.path).with_suffix("").parts
-    parts = ["adapters", *room[1:]] if room[0] == "adapters" else [*room[1:]]
-    near = copy / "tests" / "unit"
-    for part in parts:
-        if not (near / part).is_dir():
-            break
-        near /= part
-    first = [[str(near.relative_to(copy))]] if near != copy / "tests" / "unit" else []
-    return [*first, ["tests", "--ignore", "tests/architecture", "--ignore", "tests/unit/docker"]]
+def marked(source: str, numbers: Sequence[int], key: str) -> str:
+    """The source in which those expressions note that they were evaluated; not those of a pattern, which no
+    call can stand for."""
+    tree = ast.parse(source)
+    nodes = list(_expressions(tree))
+    wanted = {id(nodes[number][1]): number for number in numbers}
+
+    class Marker(ast.NodeTransformer):
+        def visit(self, node: ast.AST) -> ast.AST:
+            number = wanted.get(id(node))
+            if not isinstance(node, ast.MatchValue):
+                self.generic_visit(node)
+            if number is None:
+                return node
+            call = ast.parse(f"__import__({_NOTER!r}).note({f'{key}:{number}'!r}, None)", mode="eval").body
+            assert isinstance(call, ast.Call)
+            assert isinstance(node, ast.expr)
+            call.args[1] = node
+            return call
+
+    return ast.unparse(Marker().visit(tree))
 
 
-def _run(copy: Path, *words: str) -> subprocess.CompletedProcess[str] | None:
+def reached(copy: Path, drawn: Sequence[Rule]) -> dict[Rule, list[str]]:
+    """The test files that evaluate each rule, those of its room first; none where nothing is known."""
+    sources = {rule.path: (copy / rule.path).read_text("utf-8") for rule in drawn}
+    notes = copy / "reached.txt"
+    (copy / f"{_NOTER}.py").write_text(_NOTING.format(str(notes)), "utf-8")
+    for path, source in sources.items():
+        changed = marked(source, [rule.number for rule in drawn if rule.path == path], path)
+        (copy / path).write_text(changed, "utf-8")
+    _run(copy, "-n", "2", "-m", _FAST, *_ALL, limit_s=RUN_LIMIT_S * 2)
+    for path, source in sources.items():
+        (copy / path).write_text(source, "utf-8")
+    seen: dict[str, dict[str, None]] = {}
+    for line in notes.read_text("utf-8").splitlines() if notes.exists() else ():
+        key, _, test = line.partition(" ")
+        seen.setdefault(key, {})[test.partition("::")[0]] = None
+    return {rule: sorted(seen.get(f"{rule.path}:{rule.number}", ()), key=_nearness(rule)) for rule in drawn}
+
+
+def _nearness(rule: Rule) -> Callable[[str], tuple[int, str]]:
+    parts = set(Path(rule.path).with_suffix("").parts)
+    return lambda test: (-len(parts & set(Path(test.replace("test_", "")).with_suffix("").parts)), test)
+
+
+def _run(copy: Path, *words: str, limit_s: int = RUN_LIMIT_S) -> subprocess.CompletedProcess[str] | None:
     """pytest in the copy; None where it did not end in time."""
     line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words]
     env = {**os.environ, "PYTHONPATH": str(copy)}
     try:
         return subprocess.run(
-            line, cwd=copy, env=env, capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False
+            line, cwd=copy, env=env, capture_output=True, text=True, timeout=limit_s, check=False
         )
     except subprocess.TimeoutExpired:
         return None
 
 
-def seen_by(copy: Path, rule: Rule, source: str, changed: str) -> str:
+def seen_by(copy: Path, rule: Rule, source: str, changed: str, files: Sequence[str]) -> str:
     """The first test that fails with the change, alone too, and passes without it; or nothing."""
     path = copy / rule.path
     beside: list[str] = []  # tests that fail by chance, or only beside others
-    for tests in _tests_of(copy, rule):
-        while True:
-            left_out = [word for test in beside for word in ("--deselect", test)]
-            path.write_text(changed, "utf-8")
-            ran = _run(copy, "-x", "-n", "2", "-m", "not engine and not slow", *left_out, *tests)
-            if ran is None:
-                return f"the tests hang ({RUN_LIMIT_S} s)"
-            if ran.returncode == 0:
-                break
-            failed = re.search(r"^(?:FAILED|ERROR) (\S+)", ran.stdout, re.MULTILINE)
-            if failed is None:
-                return f"pytest ended with {ran.returncode}"
-            again = _run(copy, failed[1])
-            path.write_text(source, "utf-8")
-            before = _run(copy, failed[1])
-            if again is None or (again.returncode and before is not None and not before.returncode):
-                return failed[1]
-            beside.append(failed[1])
-    return ""
+    while True:
+        left_out = [word for test in beside for word in ("--deselect", test)]
+        path.write_text(changed, "utf-8")
+        ran = _run(copy, "-x", "-p", "no:randomly", "-m", _FAST, *left_out, *(files or _ALL))
+        if ran is None:
+            return f"the tests hang ({RUN_LIMIT_S} s)"
+        if ran.returncode == 0:
+            return ""
+        # without its parameters, which may hold spaces
+        failed = re.search(r"^(?:FAILED|ERROR) ([^\s\[]+)", ran.stdout, re.MULTILINE)
+        if failed is None:
+            return f"pytest ended with {ran.returncode}"
+        again = _run(copy, failed[1])
+        path.write_text(source, "utf-8")
+        before = _run(copy, failed[1])
+        if again is None or (again.returncode and before is not None and not before.returncode):
+            return failed[1]
+        beside.append(failed[1])
 
 
 def main() -> int:
@@ -173,17 +222,19 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mutants") as folder:
         copy = Path(folder)
         _copy(ROOT, copy)
+        files = reached(copy, drawn)
         for rule in drawn:
             path = copy / rule.path
             source = path.read_text("utf-8")
             changed, before, after = change(source, rule.number)
             try:
-                test = seen_by(copy, rule, source, changed)
+                test = seen_by(copy, rule, source, changed, files[rule])
             finally:
                 path.write_text(source, "utf-8")
             unseen += not test
             print(f"{rule.path}:{rule.line} {rule.function}: {before}  ->  {after}", flush=True)
-            print(f"    {test or 'NO TEST FAILED'}", flush=True)
+            unseen_by = f"NO TEST FAILED in {len(files[rule])} files" if files[rule] else "NO TEST RUNS IT"
+            print(f"    {test or unseen_by}", flush=True)
     print(f"{len(drawn) - unseen} of {len(drawn)} changed rules were seen by a test")
     return 0
 

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ _WORD = re.compile(r"\w+")
 CHUNK_WORDS = 120
 
 
-def document(number: int, path: str, **fields: object) -> Document:
+def document(number: int, path: str, **fields: Any) -> Document:
     """A document of the shared scope, changed at the start of 2025 where nothing else is said."""
     title = path.rpartition("/")[2].rpartition(".")[0].replace("_", " ").replace("-", " ")
     plain = Document(
@@ -71,7 +72,7 @@ def pieces(text: str) -> list[tuple[tuple[str, ...], str, int]]:
 
 
 class MemoryCorpus:
-    """See the module. ``vectors`` are of its chunks, by id."""
+    """See the module. ``vectors``: one or more of each chunk, ``owners`` the ids they are of."""
 
     def __init__(self, documents: Sequence[Document], chunks: Iterable[Chunk]) -> None:
         self._documents = tuple(documents)
@@ -80,7 +81,7 @@ class MemoryCorpus:
         for one in self._chunks.values():
             self._of.setdefault(one.document, []).append(one)
         self._scope = {one.id: one.scope for one in documents}
-        self._ids = np.array(list(self._chunks), np.int64)
+        self.owners = np.array(list(self._chunks), np.int64)
         self.vectors: NDArray[np.float32] | None = None
         self._db = sqlite3.connect(":memory:", check_same_thread=False)
         self._db.execute("CREATE VIRTUAL TABLE words USING fts5(text, tokenize='porter unicode61')")
@@ -127,9 +128,13 @@ class MemoryCorpus:
         if self.vectors is None:
             return ()
         cosine = self.vectors @ vector
-        order = np.argsort(-cosine, kind="stable")
-        near = ((int(self._ids[at]), float(cosine[at])) for at in order)
-        return [pair for pair in near if self._in(pair[0], scopes)][:limit]
+        best: dict[int, float] = {}
+        for at in np.argsort(-cosine, kind="stable"):
+            if self._in(one := int(self.owners[at]), scopes):
+                best.setdefault(one, float(cosine[at]))
+            if len(best) == limit:
+                break
+        return list(best.items())
 
     def chunks(self, ids: Sequence[int]) -> dict[int, Chunk]:
         return {one: self._chunks[one] for one in ids if one in self._chunks}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -66,12 +67,12 @@ class Bags:
 class World:
     """One store in ``base`` and one folder beside it."""
 
-    def __init__(self, base: Path, **settings: object) -> None:
+    def __init__(self, base: Path, **settings: Any) -> None:
         self.base = base
         self.folder = base / "papers"
         self.folder.mkdir(exist_ok=True)
         self.bags = Bags()
-        self.settings = Documents(**settings)  # type: ignore[arg-type]
+        self.settings = Documents(**settings)
         self.steps: list[Run] = []
         self.gone: list[str] = []
 

@@ -103,7 +103,7 @@ def question_of(slots: Slots, today: date) -> Question | None:
         return None
     if base == quote or not (amount is None or _is_amount(amount)):
         return None
-    if when is not None and (not isinstance(when, str) or times.resolve(when, today, past=True) is None):
+    if when is not None and (not isinstance(when, str) or times.resolve(when, today) is None):
         return None
     return Question(base, quote, amount if isinstance(amount, str) else None, when)
 

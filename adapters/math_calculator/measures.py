@@ -186,12 +186,17 @@ def _point(match: re.Match[str]) -> str:
     return f"{whole}.{match['few'] or match['below']}"
 
 
+def with_points(text: str) -> str:
+    """``text`` with a point for each comma that can only be a decimal one: 3,5 but not 3,500."""
+    return _DECIMAL_COMMA.sub(_point, text)
+
+
 def solve(text: str) -> Solution | None:
     """The answer to a unit question that makes up all of ``text`` (case kept, wrappers removed), or None.
     "3,5 km" is three and a half in any language, "3,500 km" three thousand five hundred."""
     if len(text) > CHARS_MAX:
         return None
-    text = _DECIMAL_COMMA.sub(_point, text)
+    text = with_points(text)
     ambiguous: str | None = None
     for left, right in _pairs(text):
         target_text = right.strip(" .?").removeprefix("the ")

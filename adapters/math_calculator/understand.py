@@ -204,13 +204,19 @@ def _ordered(stage: _Stage, language: Language) -> Solution | None:
 
 
 def _parsed(text: str, language: Language) -> Parsed:
-    """Raises ``NotMath`` and ``Refused``. In max(3,500) the comma divides arguments."""
+    """Raises ``NotMath`` and ``Refused``. In max(3,500) the comma divides arguments; in 12,50 + 7,25 it can
+    only be a decimal one, whatever the language."""
     try:
         return parse(tokenise(text, language))
     except NotMath:
-        if "(" not in text or "," not in text:
+        if "," not in text:
             raise
-        return parse(tokenise(text.replace(",", ";"), language))
+        if "(" in text:
+            return parse(tokenise(text.replace(",", ";"), language))
+        tokens = tokenise(measures.with_points(text), language)
+        if any(token.kind == "func" for token in tokens):
+            raise
+        return parse(tokens)
 
 
 def _is_one_number(text: str, language: Language) -> bool:
@@ -228,10 +234,11 @@ def _shortened(text: str) -> str:
 
 
 def _form(stage: _Stage) -> Solution | None:
+    text = stage.text.lower()
     try:
-        node = phrases.understand(stage.text.lower())
+        node = phrases.understand(text) or phrases.understand(measures.with_points(text))
     except Refused as exc:
-        return _refused(_shortened(stage.text.lower()), str(exc))
+        return _refused(_shortened(text), str(exc))
     return None if node is None or not is_operation(node) else _solved(node)
 
 

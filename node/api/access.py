@@ -11,7 +11,8 @@ Rules:
    because they cannot do without is then taken as none. What looks like one of ours is refused even so.
 4. A keyed caller's records are its tenant's alone (``private:<tenant>``). Within a tenant a user is the key,
    or whom the proxy names; what a body says of users is a claim.
-5. A ticket holds until a key is made or revoked, and not beyond its key's expiry.
+5. A ticket holds until a key is made or revoked, and not beyond its key's expiry; what is under way for a key
+   ends with it.
 Must not know: what is asked, what is answered.
 """
 
@@ -242,13 +243,25 @@ class Access:
             return False
         if not ticket.is_counted:
             return True
-        if ticket.key is not None and ticket.key.why_not(self._clock.now()):
-            return False
         try:
+            self.check(ticket)
             self.spend(ticket)
         except NodeError:
             return False
         return True
+
+    def check(self, ticket: Ticket | None) -> None:
+        """Raises ``Unauthenticated`` where the key of somebody who was let in has ended since (rule 5)."""
+        if ticket is None or ticket.key is None:
+            return
+        now = self._clock.now()
+        if ticket.epoch == self._keys.epoch:
+            why = ticket.key.why_not(now)
+        else:
+            key = self._keys.of(ticket.key.id)
+            why = "this key is not known any more" if key is None else key.why_not(now)
+        if why:
+            raise Unauthenticated(f"{why}: {_HOW}")
 
     def told(self, ticket: Ticket | None) -> Mapping[str, str]:
         """What is left, as headers."""

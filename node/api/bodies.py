@@ -41,6 +41,7 @@ Session = Annotated[
 ]
 Seconds = Annotated[int, Meta(ge=0, le=TTL_S_MAX)]
 Lifetime = Annotated[int, Meta(ge=1, le=TTL_S_MAX)]
+PASSAGES_MAX = 20
 Zone = Annotated[str, Meta(min_length=1, max_length=64)]
 Tag = Annotated[str, Meta(min_length=1, max_length=TAG_CHARS_MAX)]
 Tags = Annotated[tuple[Tag, ...], Meta(max_length=TAGS_MAX)]
@@ -102,6 +103,12 @@ class Search(Body):
     context: Context | None = None
 
 
+class DocumentSearch(Body):
+    query: Text
+    limit: Annotated[int, Meta(ge=1, le=PASSAGES_MAX)] = 5
+    profile: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
+
+
 class NewEntry(Body):
     query: Text
     answer: Text
@@ -155,6 +162,7 @@ def schemas(text_chars_max: int) -> dict[str, dict[str, Any]]:
                 shape.setdefault("maxLength", text_chars_max)
     with_query = {"required": ["query"], "properties": {"query": {"type": "string"}}}
     found["Invalidate"]["dependentSchemas"] = {"like": with_query}
+    del found["Form"]["properties"]["text"]["minLength"]  # a form sends its empty fields too
     for kind in Body.__subclasses__():
         for name in optional(kind) if kind is not Form else ():  # a form has no null
             found[kind.__name__]["properties"][name] = _or_null(found[kind.__name__]["properties"][name])

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -217,7 +218,8 @@ def _in_one_line(record: logging.LogRecord) -> bool:
     """A malformed request is its sender's fault: a line, and no traceback of ours."""
     fault = record.exc_info[1] if record.exc_info else None
     if isinstance(fault, HttpProcessingError):
-        said = ascii(fault.message.split("\n")[0])[1:-1][:_SHOWN_CHARS]
+        # what came stands in the message, behind these marks; it may be a key
+        said = ascii(re.split(r"\n|: b['\"]", fault.message)[0])[1:-1][:_SHOWN_CHARS]
         record.msg, record.args = (
             f"event=malformed_request address=%s: {said.replace('%', '%%')}",
             record.args,

@@ -6,6 +6,7 @@ import asyncio
 
 from aiohttp import web
 
+from node.api import bodies
 from node.api.received import BODY, parse_json, read_body
 from node.api.replies import Routes, as_json
 from node.api.request import CALLER
@@ -58,6 +59,12 @@ async def _list(request: web.Request) -> web.Response:
     return as_json({"documents": found, "after": more, "runs": runs})
 
 
+async def _search(request: web.Request) -> web.Response:
+    asked = bodies.parse(request[BODY], bodies.DocumentSearch)
+    found = await _desk(request).find(asked.query, asked.limit, asked.profile, request[CALLER])
+    return as_json(found)
+
+
 async def _remove(request: web.Request) -> web.Response:
     document = _number(request.match_info["document"], "document")
     await _desk(request).remove(document, request[CALLER])
@@ -79,5 +86,6 @@ def _number(text: str, field: str) -> int:
 ROUTES: Routes = (
     ("POST", PATH, _post),
     ("GET", PATH, _list),
+    ("POST", PATH + "/search", _search),
     ("DELETE", PATH + "/{document}", _remove),
 )

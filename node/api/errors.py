@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import orjson
 from aiohttp import web
@@ -73,10 +74,7 @@ def from_error(error: NodeError, *, request_id: str, instance: str) -> web.Respo
     """The response for an error of ours."""
     if (named := faults.of(error)) is not None and faults.speaks_so(instance):
         return faults.response(*named)
-    status, title = next(
-        ((status, title) for kind, status, title in _STATUS if isinstance(error, kind)),
-        (500, "Internal error"),
-    )
+    status, title = _status_of(error)
     more: dict[str, object] = {}
     headers: dict[str, str] = {}
     if isinstance(error, BadInput):
@@ -96,6 +94,19 @@ def from_error(error: NodeError, *, request_id: str, instance: str) -> web.Respo
     return problem(
         status, title, _detail(error), request_id=request_id, instance=instance, headers=headers, **more
     )
+
+
+def _status_of(error: NodeError) -> tuple[int, str]:
+    return next(
+        ((status, title) for kind, status, title in _STATUS if isinstance(error, kind)),
+        (500, "Internal error"),
+    )
+
+
+def vendors(error: NodeError) -> Mapping[str, Any]:
+    """The same as an error object in OpenAI's form, for a stream that has begun."""
+    named = faults.of(error)
+    return named[1] if named is not None else faults.shown(_status_of(error)[0], _detail(error))
 
 
 def in_words(error: NodeError) -> str:

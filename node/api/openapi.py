@@ -141,7 +141,10 @@ def document(max_body_bytes: int) -> dict[str, Any]:
         paths[path]["options"] = {
             "summary": "What pages of other origins may ask",
             "security": [],
-            "parameters": _parameters(path, {}),
+            "parameters": [
+                {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+                for name in re.findall(r"\{(\w+)\}", path)
+            ],
             "responses": {"204": {"description": "CORS"}},
         }
     return {

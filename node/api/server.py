@@ -178,7 +178,8 @@ async def _body(request: web.Request, limits: Server) -> bytes:
         return await documents.body(request)
     if request.path == "/":
         return await read_body(request, limits.max_body_bytes, is_json=False)
-    return await read_body(request, limits.max_body_bytes)
+    is_chat = request.path in openai_api.CHATS
+    return await read_body(request, limits.max_chat_bytes if is_chat else limits.max_body_bytes)
 
 
 def _too_slow(request: web.Request, wait_s: float) -> web.Response:
@@ -348,10 +349,7 @@ async def _route(request: web.Request) -> web.Response:
 async def _put_entry(request: web.Request) -> web.Response:
     entry = bodies.parse(request[BODY], bodies.NewEntry)
     kept = await request.app[SERVICE].put(Entry(caller=request[CALLER], **asdict(entry)), request[ID])
-    body = {"cid": kept.cid, "scope": kept.scope, "by": kept.by}
-    if kept.reason:
-        body["reason"] = kept.reason
-    response = as_json(body, 201)
+    response = as_json(views.kept(kept), 201)
     response.headers["Location"] = f"/v1/cache/entries/{kept.cid}"
     return response
 
@@ -490,7 +488,9 @@ def build(
     app[ipns.NAMES] = router.names
     app[routing.ROUTER] = router
     for method, path, handler in ROUTES:
-        pattern = path.replace("{path}", "{path:.*}")  # the only part of an address that holds slashes
+        pattern = path.replace(
+            "{path}", r"{path:[\s\S]*}"
+        )  # the only part that holds slashes, or ends of lines
         app.router.add_route(method, pattern, handler)
         if method == "GET":
             app.router.add_route("HEAD", pattern, handler)

@@ -1,8 +1,8 @@
 """Answers to clients who may leave: the work ends with its asker, and may be watched as server-sent events.
 
 Promises:
-- when the client is gone the work is cancelled, within ``LOOK_S`` or so; what others wait for goes on (that
-  is the pipeline's to know);
+- when the client is gone, or its key has ended, the work is cancelled, within ``LOOK_S`` or so; what others
+  wait for goes on (that is the pipeline's to know);
 - an event stream has its first byte at once, and ends with the whole reply or the error; before that come the
   events that are told, in order, pieces of text joined where the client is slower than the model.
 
@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
 import orjson
 from aiohttp import web
 
 from node.api.errors import from_error
-from node.api.request import ID
-from node.core.errors import NodeError, Unavailable
+from node.api.request import ACCESS, ID, TICKET
+from node.core.errors import NodeError, Unauthenticated, Unavailable
 from node.core.model import Json
 from node.core.ports import Tell
 
@@ -35,14 +36,20 @@ def is_gone(request: web.Request) -> bool:
     return request.transport is None or request.transport.is_closing()
 
 
+def check_caller(request: web.Request) -> None:
+    """Raises ``Unauthenticated`` where the caller's key has ended since."""
+    request.app[ACCESS].check(request.get(TICKET))
+
+
 async def while_there(request: web.Request, work: Coroutine[Any, Any, T]) -> T:
-    """The result of ``work``; it is cancelled when the client leaves. Raises ``Unavailable``
-    then, which nobody reads."""
+    """The result of ``work``; it is cancelled when the client leaves or its key ends. Raises ``Unavailable``
+    then, which nobody reads, and ``Unauthenticated``."""
     task = asyncio.create_task(work)
     try:
         while not (await asyncio.wait((task,), timeout=LOOK_S))[0]:
             if is_gone(request):
                 raise Unavailable("the client has left")
+            check_caller(request)
         return task.result()
     finally:
         await _end(task)
@@ -162,11 +169,16 @@ async def as_events(
             await asyncio.wait((task, news), timeout=LOOK_S, return_when=asyncio.FIRST_COMPLETED)
             if is_gone(request):
                 return response
+            check_caller(request)
             if news.done():
                 await response.write(told.take())
                 news = asyncio.create_task(told.news.wait())
         await response.write(told.take() + _last(form, task))
         await response.write_eof()
+    except Unauthenticated as exc:
+        with suppress(ConnectionError):
+            await response.write(form.failed(exc))
+            await response.write_eof()
     except ConnectionError:
         pass  # the client has left
     finally:

@@ -32,7 +32,7 @@ from node.core.template import Template
 from node.pipeline.health import worst
 from node.pipeline.ready import Again
 from node.pipeline.replies import client_of, source_of
-from node.pipeline.requests import CacheStats, Feedback, Merged
+from node.pipeline.requests import CacheStats, Feedback, Kept, Merged
 
 
 def _time(when: datetime | None) -> str | None:
@@ -289,6 +289,12 @@ def stored(value: StoredRecord, merged: Merged) -> dict[str, Any]:
             "merged_into": None if merged.into is None else str(merged.into),
         }
     return body
+
+
+def kept(value: Kept) -> dict[str, Any]:
+    """``reason``: why the scope is narrower than was asked for; ``ends``: why it expires sooner."""
+    said = {name: text for name in ("reason", "ends") if (text := getattr(value, name))}
+    return _of(value, "cid scope by expires") | said
 
 
 def feedback(done: Feedback) -> dict[str, Any]:

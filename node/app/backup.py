@@ -311,7 +311,7 @@ def _made(manifest: Manifest, folder: BackupFolder, struck: int, dropped: Sequen
         manifest.size,
         len(manifest.files),
         manifest.entries,
-        folder.parts.written_bytes,
+        sum(folder.parts.new.get(part, 0) for part in manifest.parts()),
         struck,
         tuple(dropped),
     )

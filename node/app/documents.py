@@ -14,12 +14,13 @@ from node.app.engines import token_count
 from node.app.storage import Ground
 from node.core.errors import NodeError
 from node.core.model import Check
-from node.core.ports import Semantics
+from node.core.ports import EmbedderInfo, Semantics, Vector
 from node.core.scheduler import Scheduler
 from node.knowledge.corpus import StoredCorpus, document_of
 from node.knowledge.desk import DocumentDesk
 from node.knowledge.ingest import Ingestor, Runs
 from node.knowledge.model import Document
+from node.knowledge.retrieve import Search
 from node.knowledge.store import Changed, DocumentStore
 from node.knowledge.used import UsedDocuments, Withdraw
 from node.knowledge.vectors import DocumentVectors
@@ -38,6 +39,31 @@ def all_documents(connection: sqlite3.Connection) -> list[Document]:
 
 
 @dataclass(frozen=True, slots=True)
+class Vectors:
+    """The embedder that serves now, as the search wants it: texts to vectors."""
+
+    semantics: Semantics
+
+    @property
+    def info(self) -> EmbedderInfo:
+        return self.semantics.info
+
+    @property
+    def sample(self) -> Vector | None:
+        return None
+
+    def health(self) -> Check:
+        return next(iter(self.semantics.health()), Check("embedder", "pass"))
+
+    async def close(self) -> None:
+        """The embedder is not this one's to close."""
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
+        """As ``Embedder.embed``. Raises ``Unavailable``."""
+        return [None if one is None else one.vector for one in await self.semantics.embed(texts)]
+
+
+@dataclass(frozen=True, slots=True)
 class Library:
     """Everything about documents. ``corpus``: what is searched."""
 
@@ -46,6 +72,7 @@ class Library:
     vectors: DocumentVectors
     corpus: StoredCorpus
     used: UsedDocuments
+    search: Search
 
     async def follow(self, withdraw: Withdraw, stack: AsyncExitStack) -> None:
         """Withdraw the answers whose documents changed while nobody listened, and from here on those whose
@@ -110,8 +137,9 @@ async def open_documents(ground: Ground, semantics: Semantics) -> Library:
     runs = Runs(ingestor)
     ground.stack.push_async_callback(runs.close)
     corpus = StoredCorpus(store, vectors)
-    desk = DocumentDesk(store, corpus, ingestor, runs, settings.documents, clock)
+    search = Search(corpus, Vectors(semantics))
+    desk = DocumentDesk(store, corpus, ingestor, runs, settings.documents, clock, search)
     used_path = ground.data_dir / USED_FILE
     used, _ = await renewed(used_path, clock, lambda: UsedDocuments.open(used_path))
     ground.stack.push_async_callback(used.close)
-    return Library(desk, store, vectors, corpus, used)
+    return Library(desk, store, vectors, corpus, used, search)

@@ -28,13 +28,12 @@ from node.core.clock import Clock
 from node.core.model import Check, Outcome
 from node.core.ports import Adapter, Generator, NoteReader, StoredRecord
 from node.core.settings import Settings
-from node.knowledge.retrieve import Search
 from node.pipeline.decisions import Decisions
 from node.pipeline.drafts import Drafts
 from node.pipeline.exact_sources import ExactSources
 from node.pipeline.failures import NegativeCache
 from node.pipeline.generation import Generation
-from node.pipeline.in_documents import DocumentStation, Vectors
+from node.pipeline.in_documents import DocumentStation
 from node.pipeline.own_facts import OwnFacts
 from node.pipeline.ready import ReadyHits
 from node.pipeline.second_sample import SecondSamples
@@ -107,7 +106,7 @@ async def open_walk(ground: Ground, memory: Memory, library: Library) -> Walk:
     in_documents = partial(
         DocumentStation,
         clock,
-        Search(library.corpus, Vectors(memory.semantics)),
+        library.search,
         reader,
         library.used,
     )

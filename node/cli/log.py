@@ -92,11 +92,14 @@ class Standing:
         return f"{len(self.cosigned)} of {self.known} witnesses: {who}; {enough}"
 
 
+_NO_POLICY = Standing({}, 0, None)
+
+
 def standing_of(note: bytes, policy: WitnessPolicy | None) -> Standing:
     """Who of the policy's witnesses has cosigned. Raises ``Rejected`` where a known witness's cosignature
     does not hold."""
     if policy is None:
-        return Standing({}, 0, None)
+        return _NO_POLICY
     parsed = Note.parse(note)
     named, present = {}, []
     for line in policy.witnesses:
@@ -178,7 +181,7 @@ def verify(args: argparse.Namespace, settings: Settings) -> int:
     show_remark(trust)
     looked_at: list[Report | EpochReport] = [report, *epochs]
     wrong = next((one for one in looked_at if not one.ok), None)
-    standing = standing_of(report.note, policy) if wrong is None else Standing({}, 0, None)
+    standing = standing_of(report.note, policy) if wrong is None else _NO_POLICY
     where, reason = ("", "") if wrong is None else (wrong.where, wrong.reason)
     shown = _report_json(report, trust, epochs) | {
         "where": where,

@@ -26,6 +26,7 @@ _TAKEN_HEADERS = frozenset(
 class Server:
     """Where the node listens, who may call, and the bounds of a request.
 
+    ``max_chat_bytes``: of requests in the form of a chat, which bring all that was said before.
     ``idle_timeout_s``: how long a connection may take to send the head of a request, from its beginning or
     its last reply on; longer than a proxy in front keeps connections (nginx: 60 s). ``allowed_hosts``: names
     under which clients call, beside loopback's and the address that they reach. ``cors_origins``: pages of
@@ -38,6 +39,7 @@ class Server:
     host: str = "127.0.0.1"
     port: int = between(0, 8642, 65_535)
     max_body_bytes: int = between(1_024, 65_536, 64 * 2**20)
+    max_chat_bytes: int = between(1_024, 2**20, 64 * 2**20)
     request_timeout_s: float = between(1, 60.0, 600)
     concurrent_requests_max: int = between(1, 1_024, 100_000)
     connections_max: int = between(128, 2_048, 100_000)

@@ -10,7 +10,7 @@ Pure; bounded by ``SENTENCES_MAX`` a passage. Must not know: questions, models.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import combinations
@@ -18,7 +18,7 @@ from typing import Literal
 
 from node.knowledge.model import Document, Passage
 from node.knowledge.ranking import jaccard
-from node.knowledge.shelf import Shelf, since
+from node.knowledge.shelf import Shelf, holding, since
 from node.language import numbers
 from node.language.same_answer import WRONG, same_answer
 from node.language.sentences import content_words, figures, sentences
@@ -32,7 +32,6 @@ _NEAR = 0.6
 _WORDS_MIN = 4
 _ENDS = ".,;:!?()\"'"
 _FIGURE = re.compile(r"\d")
-_RANK = {"current": 0, "draft": 1, "legacy": 2, "superseded": 3, "missing": 4}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +52,10 @@ class Contradiction:
         return self.kind == "values"
 
 
-def has_contradiction(found: Iterable[Contradiction]) -> bool:
-    """Whether one of them is certain."""
-    return any(not one.is_suggestion for one in found)
+def has_contradiction(found: Iterable[Contradiction], used: Collection[int]) -> bool:
+    """Whether one of them is certain and is about a document that the answer rests on (``used``: ids): what
+    two documents further down disagree about is another question's."""
+    return any(not one.is_suggestion and {one.one.id, one.other.id} & {*used} for one in found)
 
 
 def contradictions(passages: Sequence[Passage], shelf: Shelf) -> list[Contradiction]:
@@ -87,19 +87,6 @@ def _made(
 ) -> Contradiction:
     holds = holding(one, other, shelf)
     return Contradiction(kind, one, other, holds, None if holds is None else since(holds), said)
-
-
-def holding(one: Document, other: Document, shelf: Shelf) -> Document | None:
-    """The document of the two that holds: what supersedes the other, what is current beside what is not, what
-    became effective later. None where none of it decides; when a file was changed does not."""
-    for newer, older in ((one, other), (other, one)):
-        if shelf.supersedes(newer, older) and not shelf.supersedes(older, newer):
-            return newer
-    if _RANK[one.status] != _RANK[other.status]:
-        return min(one, other, key=lambda each: _RANK[each.status])
-    if one.effective and other.effective and one.effective != other.effective:
-        return max(one, other, key=since)
-    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,9 @@ import sqlite3
 from collections.abc import Sequence
 from datetime import date, datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
-import numpy as np
 import orjson
-from numpy.typing import NDArray
 
 from node.core.ipld.cid import Cid
 from node.knowledge.model import Chunk, Document
@@ -20,6 +19,10 @@ from node.knowledge.store import DocumentStore, words_of
 from node.knowledge.store import _chunk as chunk_of
 from node.knowledge.vectors import DocumentVectors, hash_in
 from node.language.sentences import WORD, content_words
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray  # numpy may be missing
 
 TERMS_MAX = 32
 _PARTS = 4

@@ -5,8 +5,9 @@ A caller sees, and may change, what its scopes allow; what lies in folders is th
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,13 @@ from node.core.caller import SCOPE_PUBLIC, SCOPE_SHARED, Caller, private_scope
 from node.core.clock import Clock
 from node.core.errors import BadInput, Forbidden, NotFound
 from node.core.settings import Documents
+from node.knowledge.conflicts import Contradiction, contradictions
 from node.knowledge.corpus import StoredCorpus
 from node.knowledge.ingest import UPLOADED, Ingestor, Run, Runs
-from node.knowledge.model import Document
+from node.knowledge.model import Document, Passage
+from node.knowledge.profiles import names
+from node.knowledge.profiles import profile as named
+from node.knowledge.retrieve import Search, retrieve
 from node.knowledge.store import DocumentStore, Row
 
 LISTED_MAX = 500
@@ -47,6 +52,38 @@ def shown(one: Document) -> dict[str, Any]:
     }
 
 
+def passage(one: Passage) -> dict[str, Any]:
+    """A passage as JSON; ``start`` and ``end`` are code points in the document's text."""
+    first, last = one.chunks[0], one.chunks[-1]
+    return {
+        "source": one.document.path,
+        "cid": None if one.document.cid is None else str(one.document.cid),
+        "title": one.document.title,
+        "status": one.document.status,
+        "last_modified": one.document.last_modified.isoformat(),
+        "page": first.page,
+        "heading": list(first.heading),
+        "start": first.start,
+        "end": last.end,
+        "text": one.text,
+        "score": round(one.score, 4),
+        "parts": {name: round(value, 4) for name, value in one.parts},
+    }
+
+
+def contradiction(one: Contradiction) -> dict[str, Any]:
+    """Two documents that do not say the same, as JSON; ``holds``: the one that does, null where nothing says
+    which."""
+    return {
+        "kind": one.kind,
+        "between": [one.one.path, one.other.path],
+        "holds": None if one.holds is None else one.holds.path,
+        "since": None if one.since is None else one.since.isoformat(),
+        "sentences": list(one.sentences or ()),
+        "is_suggestion": one.is_suggestion,
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class DocumentDesk:
     """Build one per store."""
@@ -57,6 +94,7 @@ class DocumentDesk:
     runs: Runs
     settings: Documents
     clock: Clock
+    search: Search
 
     # --- the operator -----------------------------------------------------------------------------
 
@@ -115,6 +153,17 @@ class DocumentDesk:
         """Those with higher ids than ``after``, by id. Blocking."""
         found = self.corpus.documents(caller.visible_scopes)
         return [shown(one) for one in sorted(found, key=lambda one: one.id) if one.id > after][:LISTED_MAX]
+
+    async def find(self, query: str, limit: int, profile: str | None, caller: Caller) -> dict[str, Any]:
+        """The passages that speak to a question, best first, and what their documents disagree about. Raises
+        ``BadInput``."""
+        if profile is not None and profile not in names():
+            raise BadInput(f"profile must be one of {', '.join(names())}", field="profile")
+        search = self.search if profile is None else replace(self.search, profile=named(profile))
+        scopes = caller.visible_scopes
+        found = await retrieve(query, scopes, search, limit=limit)
+        against = await asyncio.to_thread(contradictions, found, search.shelf(scopes))
+        return {"passages": list(map(passage, found)), "contradictions": list(map(contradiction, against))}
 
     async def begin(self, folder: str, caller: Caller) -> str:
         """Look at one folder of the settings now. Raises ``Forbidden``, ``BadInput``."""

@@ -10,9 +10,10 @@ import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from functools import cached_property
 from pathlib import Path
 
-from node.core.errors import BadInput, Rejected
+from node.core.errors import BadInput, Rejected, Unavailable
 from node.knowledge.formats.extracted import kind_of
 
 _NOFOLLOW = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
@@ -33,12 +34,22 @@ class File:
         return f"{self.size}.{self.mtime_ns}.{self.ctime_ns}"
 
 
-@dataclass(slots=True)
+@dataclass
 class Found:
-    """``left_out``: path and why, in words."""
+    """``left_out``: path and why, in words. ``unread``: folders of which nothing is known now."""
 
     files: list[File] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+
+    def is_gone(self, path: str) -> bool:
+        """Whether a file that was there is not any more, as far as can be seen."""
+        return path not in self.paths and not any(path.startswith(f"{one}/") for one in self.unread)
+
+    @cached_property
+    def paths(self) -> frozenset[str]:
+        """Of the files; asked for when all are known."""
+        return frozenset(one.path for one in self.files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +60,18 @@ class FolderBounds:
 
 
 def walk(folder: Path, skip: Sequence[str], bounds: FolderBounds) -> Found:
-    """The files of known kinds, by path. ``skip``: patterns of names and paths. Raises ``BadInput``."""
+    """The files of known kinds, by path. ``skip``: patterns of names and paths. Raises ``BadInput``,
+    ``Unavailable``."""
     found = Found()
     if not folder.is_dir():
         raise BadInput(f"{folder} is no folder", field="folder")
 
     def unreadable(exc: OSError) -> None:
-        found.left_out.append((os.path.relpath(exc.filename, folder), exc.strerror or "cannot be read"))
+        path = os.path.relpath(exc.filename, folder).replace(os.sep, "/")
+        if path == ".":  # all that lies in it would be taken as gone
+            raise Unavailable(f"{folder} cannot be read: {exc.strerror}") from exc
+        found.unread.append(path)
+        found.left_out.append((path, f"cannot be read: {exc.strerror}"))
 
     for place, folders, names in os.walk(folder, onerror=unreadable):
         below = os.path.relpath(place, folder).replace(os.sep, "/")

@@ -12,6 +12,7 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -48,6 +49,7 @@ before its vectors are made."""
 _LANGUAGE_CHARS = 4_000
 _NO_VECTORS: Vectors = MappingProxyType({})
 UPLOADED = "@"
+KEPT = "kept from the public"
 UNKNOWN_KIND = "files of this kind are not read"
 
 Screen: TypeAlias = Callable[..., str | None]
@@ -132,11 +134,7 @@ class Ingestor:
                     tell(run)
             finally:
                 await reader.close()
-            gone = [
-                row
-                for name, row in known.items()
-                if row["sha256"] and name not in {one.path for one in found.files}
-            ]
+            gone = [row for name, row in known.items() if row["sha256"] and found.is_gone(name)]
             run.missing = (await self._store.remove([row["id"] for row in gone], missing=True)).count
             for row in gone:
                 run.note(row["path"], "its file is not there any more")
@@ -193,7 +191,7 @@ class Ingestor:
 
     def _scope_of(self, row: Row, scope: str) -> str:
         """What was kept back from the public stays so while it is the same."""
-        return SCOPE_SHARED if scope == SCOPE_PUBLIC and row["scope"] == SCOPE_SHARED else scope
+        return SCOPE_SHARED if scope == SCOPE_PUBLIC and KEPT in row["note"] else scope
 
     async def _check_room(self, size: int, row: Row | None) -> None:
         used = (await self._store.counts())["bytes"] - (0 if row is None else row["size"])
@@ -289,7 +287,7 @@ class Ingestor:
         blocks = await asyncio.to_thread(lambda: list(unixfs_file.blocks(data)))
         scope, note = where["scope"], found.note
         if scope == SCOPE_PUBLIC and (why := await asyncio.to_thread(self._why_not_public, found, cut)):
-            scope, note = SCOPE_SHARED, "; ".join(filter(None, (note, f"kept from the public: {why}")))
+            scope, note = SCOPE_SHARED, "; ".join(filter(None, (note, f"{KEPT}: {why}")))
         row = {
             **where,
             "scope": scope,
@@ -380,11 +378,9 @@ class Runs:
         """Of one folder or all; with ``wait_s`` after something has moved, or that time."""
         if wait_s > 0 and self._tasks:
             self._moved.clear()
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(wait_s):
                     await self._moved.wait()
-            except TimeoutError:
-                pass
         return [run for name, run in self._runs.items() if folder in (None, name)]
 
     async def close(self) -> None:

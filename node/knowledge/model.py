@@ -7,12 +7,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Literal, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from node.core.ipld.cid import Cid
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray  # numpy may be missing
 
 Status = Literal["current", "draft", "legacy", "superseded", "missing"]
 """``superseded``: another document names this one in ``supersedes``. ``missing``: a manifest lists it, or it

@@ -14,7 +14,7 @@ from node.core.errors import Misconfigured
 from node.language.reading import fold
 from node.language.tables import read_table
 
-Kind = Literal["fused", "file", "maxsim", "jaccard"]
+Kind = Literal["fused", "linear", "file", "maxsim", "jaccard"]
 _WEIGHTS_SUM = 1e-6
 
 

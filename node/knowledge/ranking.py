@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-
-import numpy as np
-from numpy.typing import NDArray
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from node.knowledge.model import Status
 from node.language.sentences import content_words
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray  # numpy may be missing
 
 MAXSIM_CENTRE, MAXSIM_SCALE = 25.0, 5.0
 """The raw score that is 0.5, and how steep the curve is there."""
@@ -48,6 +51,12 @@ def tag_share(asked: Collection[str], tags: Collection[str]) -> float:
     return len(set(asked) & set(tags)) / len(set(asked)) if asked else 0.0
 
 
+@lru_cache(maxsize=2_048)
+def words_of(text: str) -> frozenset[str]:
+    """The different content words of a text; kept, for the same chunks are found again and again."""
+    return frozenset(content_words(text))
+
+
 def jaccard(one: Collection[str], other: Collection[str]) -> float:
     """Words in common by words of both, in [0, 1]."""
     left, right = set(one), set(other)
@@ -56,8 +65,8 @@ def jaccard(one: Collection[str], other: Collection[str]) -> float:
 
 def covered(question: str, text: str) -> float:
     """The share in [0, 1] of the question's different content words that stand in ``text``."""
-    asked = set(content_words(question))
-    return len(asked & set(content_words(text))) / len(asked) if asked else 0.0
+    asked = words_of(question)
+    return len(asked & words_of(text)) / len(asked) if asked else 0.0
 
 
 def maxsim(question: NDArray[np.float32], text: NDArray[np.float32]) -> float:

@@ -15,18 +15,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Protocol
 
 from node.core.errors import Unavailable
 from node.core.ports import Embedder, NoteReader
 from node.knowledge import ranking
 from node.knowledge.model import Chunk, Corpus, Document, Passage
 from node.knowledge.profiles import Profile, Taxonomy, packaged_tags, profile
-from node.knowledge.shelf import Shelf, since
-from node.language.sentences import content_words
+from node.knowledge.shelf import Shelf, is_newer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray  # numpy may be missing
 
 _CHUNKS_OF_A_FILE = 64
 """So many of a document's first chunks are looked at for the one that speaks to a question."""
@@ -115,6 +115,7 @@ def _candidates(
     asked = (rule.dense > 0) + (rule.keyword > 0)
     fused = ranking.reciprocal_rank(lists, rule.k)
     files = _by_file(question, vector, scopes, search, rule) if rule.kind == "file" else {}
+    least = min(cosine.values(), default=0.0)  # what only keywords found is no nearer
     found = []
     for one, rank in fused.items():
         chunk = chunks[one]
@@ -122,8 +123,10 @@ def _candidates(
         parts |= {name: values[one] for name, values in (("cosine", cosine), ("bm25", bm25)) if one in values}
         score = parts["rank"]
         if rule.kind == "jaccard":
-            words = content_words(question), content_words(chunk.searched)
+            words = ranking.words_of(question), ranking.words_of(chunk.searched)
             score = parts["jaccard"] = ranking.jaccard(*words)
+        elif rule.kind == "linear":
+            score = ranking.weighed({"cosine": least, **parts}, rule.weights)
         found.append(Found(chunk, score, parts))
     return _of_best_files(question, found, files, search.corpus) if files else found
 
@@ -272,28 +275,17 @@ def newest_first(made: Sequence[Passage], shelf: Shelf, rule: Profile) -> list[P
     """Step 5. Versions of one thing keep the places that they have together, and the scores of those places;
     among them what supersedes stands above what it supersedes, and a later date above an earlier one."""
     out = list(made)
-    words = [set(content_words(one.text)) for one in out]
+    words = [ranking.words_of(one.text) for one in out]
     for at in range(len(out)):
-        # The best of the rest that nothing newer of the rest stands for comes here.
         for below in range(at + 1, len(out)):
-            if _is_newer(out[below], out[at], shelf) and (
-                shelf.supersedes(out[below].document, out[at].document)
-                or ranking.jaccard(words[at], words[below]) >= rule.same_topic
+            lower, upper = out[below].document, out[at].document
+            if is_newer(lower, upper, shelf) and (
+                shelf.are_bound(lower, upper) or ranking.jaccard(words[at], words[below]) >= rule.same_topic
             ):
                 moved = replace(out[below], score=out[at].score), replace(out[at], score=out[below].score)
                 out[at], out[below] = moved
                 words[at], words[below] = words[below], words[at]
     return out
-
-
-def _is_newer(one: Passage, other: Passage, shelf: Shelf) -> bool:
-    if one.document.id == other.document.id:
-        return False
-    if shelf.supersedes(one.document, other.document):
-        return True
-    if shelf.supersedes(other.document, one.document):
-        return False
-    return since(one.document) > since(other.document)
 
 
 async def reranked(question: str, made: Sequence[Passage], reader: NoteReader) -> list[Passage]:

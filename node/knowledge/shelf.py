@@ -15,6 +15,7 @@ from node.knowledge.model import Document
 from node.language.sentences import content_words
 
 _CHAIN_MAX = 32
+_STANDING = {"current": 0, "draft": 1, "legacy": 2, "superseded": 3, "missing": 4}
 NAMED_WORDS_MIN = 2
 NAMED_SHARE = 0.75
 """A question names a document where it says so much of its title, and two words of it at least."""
@@ -64,6 +65,10 @@ class Shelf:
         """Whether the metadata says so, over any number of steps."""
         return any(one.id == newer.id for one in self.successors(older))
 
+    def are_bound(self, one: Document, other: Document) -> bool:
+        """Whether the metadata says that they speak of one thing: versions of it, or rivals about it."""
+        return other.id in self._rivals[one.id] or self.supersedes(one, other) or self.supersedes(other, one)
+
     def rivals(self, document: Document) -> list[Document]:
         """What the metadata says is in conflict with it, whichever of the two says so."""
         return [self.by_id[one] for one in sorted(self._rivals[document.id])]
@@ -87,3 +92,28 @@ def _named(words: set[str], asked: set[str]) -> bool:
 def since(document: Document) -> date:
     """From when it holds: its effective date, without one the day when it was last changed."""
     return document.effective or document.last_modified.date()
+
+
+def holding(one: Document, other: Document, shelf: Shelf) -> Document | None:
+    """The document of the two that holds: what supersedes the other, what is current beside what is not, what
+    became effective later. None where none of it decides; when a file was changed does not."""
+    for newer, older in ((one, other), (other, one)):
+        if shelf.supersedes(newer, older) and not shelf.supersedes(older, newer):
+            return newer
+    if one.status != other.status:
+        return min(one, other, key=lambda each: _STANDING[each.status])
+    if one.effective and other.effective and one.effective != other.effective:
+        return max(one, other, key=since)
+    return None
+
+
+def is_newer(one: Document, other: Document, shelf: Shelf) -> bool:
+    """Whether, on one topic, the first stands above the second: it holds, or where nothing says which does,
+    it was changed later."""
+    if one.id == other.id:
+        return False
+    holds = holding(one, other, shelf)
+    if holds is not None:
+        return holds.id == one.id
+    both = shelf.supersedes(one, other) and shelf.supersedes(other, one)
+    return not (both or one.effective or other.effective) and since(one) > since(other)

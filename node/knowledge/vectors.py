@@ -13,11 +13,8 @@ import logging
 import sqlite3
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from node.cache.index.growing_index import GrowingIndex
 from node.core.clock import Clock
 from node.core.errors import NodeError, Rejected, Unavailable
 from node.core.ipld.cid import RAW, Cid
@@ -25,6 +22,12 @@ from node.core.ports import EmbedderInfo, Semantics
 from node.knowledge.chunks import Count, windows
 from node.knowledge.model import Chunk
 from node.knowledge.store import HASH_BYTES, Changed, DocumentStore, Vectors, hash_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray  # numpy may be missing
+
+    from node.cache.index.growing_index import GrowingIndex
 
 log = logging.getLogger("neuroswarm.documents")
 
@@ -109,6 +112,11 @@ class DocumentVectors:
         """Whether an embedder is there, as far as is known."""
         return bool(self._semantics.info.dim)
 
+    @property
+    def has_work(self) -> bool:
+        """Whether the index is still being made into a graph."""
+        return self._index is not None and self._index.has_work
+
     def __len__(self) -> int:
         return 0 if self._index is None else len(self._index)
 
@@ -132,7 +140,7 @@ class DocumentVectors:
                 if one is not None and one.info.digest != info.digest:
                     raise Unavailable("the embedder was exchanged meanwhile")
                 if one is not None:
-                    made[hash_].append(one.vector.astype(np.float16).tobytes())
+                    made[hash_].append(one.vector.astype("float16").tobytes())
         return info.digest, made
 
     def _windows(self, wanted: dict[bytes, Chunk], room: int) -> list[tuple[bytes, str]]:
@@ -158,15 +166,21 @@ class DocumentVectors:
     # --- the index --------------------------------------------------------------------------------
 
     async def _follow_model(self) -> None:
-        info = self._semantics.info
-        if not info.dim or (self._info is not None and self._info.digest == info.digest):
-            return
-        rows = await self._store.file.read(_saved, info.digest, None)
-        self._index, self._info, self._held = GrowingIndex(info.dim, above=self._above), info, {}
-        self._add(rows)
-        log.info("event=document_vectors model=%s rows=%d", info.model, len(self._index))
+        """Changes that are heard of meanwhile are made up for behind it."""
+        async with self._refreshing:
+            info = self._semantics.info
+            if not info.dim or (self._info is not None and self._info.digest == info.digest):
+                return
+            from node.cache.index.growing_index import GrowingIndex
+
+            rows = await self._store.file.read(_saved, info.digest, None)
+            self._index, self._info, self._held = GrowingIndex(info.dim, above=self._above), info, {}
+            self._add(rows)
+            log.info("event=document_vectors model=%s rows=%d", info.model, len(self._index))
 
     def _add(self, rows: Sequence[tuple[str, bytes, int, bytes]]) -> None:
+        import numpy as np
+
         assert self._index is not None
         for scope, hash_, part, data in rows:
             key = key_of(scope, hash_, part)
@@ -178,7 +192,7 @@ class DocumentVectors:
         self._due.set()
 
     def _hear(self, changed: Changed) -> None:
-        if changed.hashes and self._index is not None:
+        if changed.hashes:
             self._begin(self._refresh(changed.hashes), "refresh")
 
     async def _refresh(self, hashes: Sequence[bytes]) -> None:
@@ -186,9 +200,8 @@ class DocumentVectors:
         async with self._refreshing:
             if self._info is None or self._index is None:
                 return
-            index, rows = self._index, await self._store.file.read(_saved, self._info.digest, hashes)
-            if index is self._index:
-                self._replace(index, hashes, rows)
+            rows = await self._store.file.read(_saved, self._info.digest, hashes)
+            self._replace(self._index, hashes, rows)
 
     def _replace(
         self, index: GrowingIndex, hashes: Sequence[bytes], rows: Sequence[tuple[str, bytes, int, bytes]]
@@ -212,7 +225,7 @@ class DocumentVectors:
         while True:
             await self._due.wait()
             self._due.clear()
-            while self._index is not None and self._index.has_work:
+            while self._index is not None and self.has_work:
                 began = self._clock.monotonic()
                 await asyncio.to_thread(self._index.work)
                 await self._clock.sleep(self._clock.monotonic() - began)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from node.language import tables
 
@@ -29,9 +30,10 @@ Tables = Mapping[str, Mapping[str, Rows]]
 """By language the parts of its tables."""
 
 
+@cache
 def load(package: str, *shared: str) -> Tables:
-    """The tables beside an adapter, each with what ``shared`` packages have for its language. Raises
-    ``tomllib.TOMLDecodeError``."""
+    """The tables beside an adapter, each with what ``shared`` packages have for its language; read once.
+    Raises ``tomllib.TOMLDecodeError``."""
     found: dict[str, dict[str, Rows]] = {}
     for code, table in tables.by_language(FOLDER, package).items():
         parts: dict[str, list[tuple[str, str]]] = {}

@@ -28,7 +28,7 @@ from node.pipeline.understanding.understand import Part
 from node.store import provenance
 from node.store.record_rules import scope_for
 from node.store.remember import Memory, Remembered
-from node.store.retention.freshness import lifetime_s
+from node.store.retention.freshness import Lifetime, lifetime
 from node.store.retention.volatility import HOUR_S, only_sounds_of_now, volatility
 
 CLIENT_LIFETIME_S = 7 * 86_400
@@ -87,6 +87,7 @@ class Entries:
         tags = (("tags", tag) for tag in entry.tags)
         await check_for_people([("query", entry.query), ("answer", entry.answer), *named, *tags])
         part = await self.place(entry.query)
+        life = self._lifetime(entry, text, part.route)
         own = private_scope(caller.tenant)
         default = own if volatility(text).personal else caller.default_scope
         asked = {None: default, "private": own}.get(entry.scope, entry.scope)
@@ -102,7 +103,7 @@ class Entries:
             source=source,
             confidence=Confidence(entry.confidence, {"source": entry.confidence}),
             scope=scope_for(asked, self.ports.policy.publish, source, False),
-            lifetime_s=self._lifetime_s(entry, text, part.route),
+            lifetime_s=life.seconds,
             context=entry.context,
             tags=entry.tags,
             slots=part.route.slots or None,
@@ -129,13 +130,15 @@ class Entries:
         self.ports.watch.entered(text, entry.answer, caller.tenant, entry.context)
         scope = remembered.memory.scope
         reason = "" if scope == asked else _why_not_public(self.ports.policy.publish)
-        return Kept(cid, scope, reason, caller.by)
+        return Kept(
+            cid, scope, reason, caller.by, _expires(remembered), life.reason if life.by_wording else ""
+        )
 
-    def _lifetime_s(self, entry: Entry, text: str, route: Route) -> int | None:
+    def _lifetime(self, entry: Entry, text: str, route: Route) -> Lifetime:
         """Who states a lifetime vouches for it, whatever the words sound like ("when does it open")."""
         live = route.kind is Kind.DETERMINISTIC
         vouched, stays = entry.ttl_s is not None and not live, Freshness.GOVERNANCE
-        return lifetime_s(
+        return lifetime(
             Freshness.TIME_SENSITIVE if live else stays if vouched else Freshness.DEFINITION,
             query=text,
             time_sensitive=not vouched and route.time_sensitive and not only_sounds_of_now(text),
@@ -210,6 +213,12 @@ def _contradicted(standing: StoredRecord, entry: Entry) -> Conflict | Forbidden:
             "expires": None if record.expires is None else format_time(record.expires),
         },
     )
+
+
+def _expires(remembered: Remembered) -> str | None:
+    stored = remembered.stored
+    expires = stored.record.expires if stored and isinstance(stored.record, AnswerRecord) else None
+    return None if expires is None else format_time(expires)
 
 
 def _why_not_public(publish: str) -> str:

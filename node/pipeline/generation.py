@@ -71,18 +71,16 @@ class Generation:
     @contextmanager
     def _metered(self, walk: Walk) -> Iterator[list[Composed]]:
         """One question that models are asked for, unless what is put into the list says that none has
-        answered. Raises ``BudgetSpent``."""
+        written anything. Who leaves before the end pays for it. Raises ``BudgetSpent``."""
         meter = walk.query.caller.meter
         if meter is None or all(engine.missing is not None for engine in self.composer.engines):
             yield []
             return
         meter.take()
         made: list[Composed] = []
-        try:
-            yield made
-        finally:
-            if not any(one.draft is not None for one in made):
-                meter.give_back()
+        yield made
+        if not any(map(_has_written, made)):
+            meter.give_back()
 
     async def composed(
         self,
@@ -116,12 +114,17 @@ class Generation:
             read=walk.documents,
         )
 
-    async def whole_question(self, query: Query, text: str, history: Sequence[tuple[str, str]]) -> str | None:
-        """A follow-up as a question that can be asked alone: by a model, or where there is none as its words
-        let one guess, or the caller may ask none any more."""
+    async def whole_question(
+        self, query: Query, text: str, history: Sequence[tuple[str, str]]
+    ) -> tuple[str | None, bool]:
+        """A follow-up as a question that can be asked alone, and whether a model was asked for it, which the
+        caller's budget then has counted: where there is none, or the caller may ask none any more, it is what
+        its words let one guess."""
         now, deadline, meter = self.clock.monotonic(), query.deadline, query.caller.meter
-        if meter is not None and meter.is_spent:
-            return guess(text, history[-1][0])
+        if meter is not None:
+            if meter.is_spent:
+                return guess(text, history[-1][0]), False
+            meter.take()
         made = await self.composer.whole_question(
             history,
             text,
@@ -129,11 +132,15 @@ class Generation:
             deadline=now + (deadline - now) * _COMPLETING,
             tag=random_bytes(6).hex(),
         )
-        return guess(text, *history[-1]) if made is None else made or None
+        if made is None and meter is not None:
+            meter.give_back()
+        return (guess(text, *history[-1]), False) if made is None else (made or None, True)
 
     async def _said(self, walk: Walk) -> Reached:
         """What a model says to the message as it came."""
-        composed = await self.composed(walk, walk.query.deadline, tell=walk.tell)
+        with self._metered(walk) as made:
+            composed = await self.composed(walk, walk.query.deadline, tell=walk.tell)
+            made += [composed]
         walk.retry_after_s = composed.retry_after_s
         walk.add(*composed.tried)
         if not composed.text:
@@ -252,3 +259,10 @@ def _vector_for_notes(walk: Walk) -> Vector | None:
     if made is None or made.info.digest != packaged().embedder or not may_be_english(walk.query.text):
         return None
     return made.vector
+
+
+def _has_written(composed: Composed) -> bool:
+    """Whether a model has written for this, though it may have been of no use."""
+    return composed.draft is not None or any(
+        step.stage == "generate" and step.outcome == "rejected" for step in composed.tried
+    )

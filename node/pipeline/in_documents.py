@@ -10,8 +10,7 @@ from node.answer import documents
 from node.answer.evidence.relevance import packaged
 from node.core.clock import Clock
 from node.core.errors import NodeError
-from node.core.model import Check
-from node.core.ports import EmbedderInfo, NoteReader, Semantics, Vector
+from node.core.ports import NoteReader
 from node.knowledge.model import Passage
 from node.knowledge.retrieve import Search, retrieve
 from node.knowledge.used import UsedDocuments
@@ -19,31 +18,6 @@ from node.language import conversation
 from node.language.tongue import may_be_english
 from node.pipeline.stored import Stored
 from node.pipeline.under_way import Reached, Walk, since_ms
-
-
-@dataclass(frozen=True, slots=True)
-class Vectors:
-    """The embedder that serves now, as the search wants it: texts to vectors."""
-
-    semantics: Semantics
-
-    @property
-    def info(self) -> EmbedderInfo:
-        return self.semantics.info
-
-    @property
-    def sample(self) -> Vector | None:
-        return None
-
-    def health(self) -> Check:
-        return next(iter(self.semantics.health()), Check("embedder", "pass"))
-
-    async def close(self) -> None:
-        """The embedder is not this one's to close."""
-
-    async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
-        """As ``Embedder.embed``. Raises ``Unavailable``."""
-        return [None if one is None else one.vector for one in await self.semantics.embed(texts)]
 
 
 @dataclass(frozen=True, slots=True)

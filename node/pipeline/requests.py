@@ -56,12 +56,16 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What became of a client's entry: its CID, the scope that it really has, and whose word it is."""
+    """What became of a client's entry: its CID, the scope that it really has, whose word it is, and until
+    when it answers (RFC 3339, None: until superseded). ``ends``: why so soon, where the wording of the
+    question shortens its time."""
 
     cid: str
     scope: str
     reason: str
     by: str
+    expires: str | None = None
+    ends: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from node.pipeline.entries import Entries, visible
 from node.pipeline.feedback import Judging
 from node.pipeline.health import Health, within
 from node.pipeline.invalidation import Invalidator
-from node.pipeline.partition import is_plain, partition
+from node.pipeline.partition import LOOKED_AT_CHARS_MAX, is_long, is_plain, partition
 from node.pipeline.ports import Ports
 from node.pipeline.ready import Again
 from node.pipeline.replies import is_semantic, search_answer, shadow_step
@@ -240,7 +240,8 @@ class Service:
     ) -> tuple[str | None, Route]:
         """The partition of a chat's last message (``partition``), and how it is looked up in front of an
         upstream. ``model``: the upstream's name for it, empty for the node's own."""
-        parts = self._p.understanding.part(last, now=self._p.clock.now().astimezone(self._p.zone))
+        now = self._p.clock.now().astimezone(self._p.zone)
+        parts = [] if is_long(last) else self._p.understanding.part(last, now=now)
         plain = is_plain(before, settings, last, is_question=is_question(parts))
         context = partition(model, before, settings, last, plain=plain)
         return context, route_of(parts, floor=self._p.floor_default) if plain else as_it_stands()
@@ -256,8 +257,11 @@ class Service:
         self._count(answer, took_s)
 
     def count_tokens(self, text: str) -> int:
-        """By the tokenizer that is packaged with the node: close to any model's count."""
-        return self._p.count_tokens(text)
+        """By the tokenizer that is packaged with the node: close to any model's count. Of a long text the
+        first part stands for the rest."""
+        if not is_long(text):
+            return self._p.count_tokens(text)
+        return round(self._p.count_tokens(text[:LOOKED_AT_CHARS_MAX]) * len(text) / LOOKED_AT_CHARS_MAX)
 
     @property
     def embedder(self) -> EmbedderInfo:

@@ -126,6 +126,7 @@ class Flight:
         self.is_over = False
         self.task: asyncio.Task[None] | None = None
         self.readers = 0
+        self.is_sent = False
         self._news = asyncio.Event()
 
     def add(self, event: dict[str, Any]) -> None:
@@ -137,6 +138,12 @@ class Flight:
         """Wake whoever reads."""
         self._news.set()
         self._news = asyncio.Event()
+
+    @property
+    def is_used(self) -> bool:
+        """Whether the upstream has worked for it, as far as can be told: it has said something, or was left
+        before it could."""
+        return bool(self.events) or (self.is_sent and self.failure is None)
 
     async def begun(self) -> None:
         """Wait for the first event, or the end. Raises ``Refused`` where it ends before it has begun."""
@@ -240,8 +247,8 @@ class PassThrough:
                 meter.take()
             flight = Flight()
             flight.task = asyncio.create_task(self._fly(flight, query, route, handed, to))
-            if meter is not None:  # cancelled ones too, even before they have begun
-                flight.task.add_done_callback(lambda _: None if flight.events else meter.give_back())
+            if meter is not None:  # who leaves before the first word pays for it, if it was asked for
+                flight.task.add_done_callback(lambda _: None if flight.is_used else meter.give_back())
             if not (query.no_cache or handed.bypass):
                 self._flights[key] = flight
                 flight.task.add_done_callback(lambda _: self._landed(key, flight))
@@ -260,6 +267,7 @@ class PassThrough:
 
     async def _fly(self, flight: Flight, query: Query, route: Route, handed: Handed, to: Upstream) -> None:
         began = self._clock.monotonic()
+        flight.is_sent = True
         try:
             async with asyncio.timeout(left_s(self._clock, query)):
                 async with aclosing(to.send(handed.path, handed.body)) as events:

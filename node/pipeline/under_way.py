@@ -121,4 +121,4 @@ def asker_key(query: Query, key: str | None) -> Hashable:
     """Everything that makes two askers of one thing different."""
     caller = query.caller
     what = key if key is not None else (query_hash(query.text), str(query.zone))
-    return (caller.tenant, caller.default_scope, query.context, what)
+    return (caller.tenant, caller.default_scope, caller.sees_shared, query.context, what)

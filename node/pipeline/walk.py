@@ -33,6 +33,7 @@ from node.pipeline.decisions import Decisions
 from node.pipeline.exact_sources import ExactSources
 from node.pipeline.failures import PATIENCE, Failure, NegativeCache
 from node.pipeline.generation import Generation
+from node.pipeline.partition import is_long
 from node.pipeline.ready import Again, Attempt, ReadyHits
 from node.pipeline.single_flight import SingleFlight
 from node.pipeline.statements import Statements
@@ -41,7 +42,7 @@ from node.pipeline.storing import Storing
 from node.pipeline.under_way import HURRY_S, Ended, Policy, Reached, Walk, asker_key, left_s, since_ms
 from node.pipeline.understanding.question import language_of
 from node.pipeline.understanding.route import as_it_stands
-from node.pipeline.understanding.sessions import Sessions
+from node.pipeline.understanding.sessions import TURNS_MAX, Sessions
 from node.pipeline.understanding.understand import Part, Understanding
 
 _REUSED = ("", "")
@@ -114,7 +115,7 @@ class Pipeline:
         """The question's self-contained parts, each with its route by rules. Nothing is asked of anyone. The
         words as they came are classified, for the marks that normalisation drops tell a question from a
         statement."""
-        turns = [asked for asked, _ in self._history(query)]
+        turns = [asked for asked, _ in self._history(query)[-TURNS_MAX:] if not is_long(asked)]
         talk = query.talk
         if talk is not None and talk.verbatim:
             return [_verbatim(query, talk)]
@@ -233,7 +234,9 @@ class Pipeline:
         leans = part.route.needs_history and not part.route.about_node and bool(history)
         if not leans or query.only_cached or conversation.order(part.text) is not None:
             return asked, part
-        whole = await self._stations.generation.whole_question(query, part.text, history)
+        whole, is_counted = await self._stations.generation.whole_question(query, part.text, history)
+        if is_counted:  # once for each question
+            query, asked = _at_our_cost(query), _at_our_cost(asked)
         placed = None if whole is None else await self._understanding.place(whole, now=query.local)
         if placed is None or placed.route.needs_history or placed.route.kind is Kind.STATEMENT:
             return asked, part

@@ -169,6 +169,10 @@ class ApiKeys:
         is_it = hmac.compare_digest(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(), digest)
         return key if is_it else None
 
+    def of(self, name: str) -> ApiKey | None:
+        """The key of this id as it is now."""
+        return self._by_id.get(name)
+
     def listed(self) -> list[tuple[ApiKey, Used]]:
         """All, the oldest first, with what each has used today."""
         today = self._clock.now().toordinal()

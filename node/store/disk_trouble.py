@@ -33,7 +33,18 @@ def primary_code(exc: sqlite3.Error) -> int:
 
 def is_damage(exc: sqlite3.Error) -> bool:
     """Whether an error says that the file's bytes are not what was written."""
-    return primary_code(exc) in DAMAGED
+    return primary_code(exc) in DAMAGED or is_no_text(exc)
+
+
+def is_no_text(exc: sqlite3.Error) -> bool:
+    """Whether a text in the file is no UTF-8. Python's sqlite3 says so without a result code, and quotes the
+    text; SQLite's own checks do not look at it."""
+    return str(exc).startswith("Could not decode to UTF-8")
+
+
+def said_of(exc: sqlite3.Error) -> str:
+    """What an error says, without the text that it quotes."""
+    return "a text in it is no UTF-8" if is_no_text(exc) else str(exc)
 
 
 def disorder(connection: sqlite3.Connection, bytes_max: int) -> str:

@@ -72,7 +72,7 @@ class Loss:
     def said(self) -> str:
         more = "an unknown number more" if self.unnamed is None else f"{self.unnamed} more"
         more = f", and {more} not known by name" if self.unnamed != 0 else ""
-        return f"{self.why}; lost: {len(self.cids)} answers named in {LOSS}{more}"
+        return f"{self.why}; lost: {len(self.cids)} records named in {LOSS}{more}"
 
 
 def read_loss(folder: Path) -> Loss | None:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from node.core.errors import CorruptState, Damaged, NodeError, Rejected, Unavailable
-from node.store.disk_trouble import CHECK_BYTES_MAX, DAMAGED, DiskTrouble, disorder, primary_code
+from node.store.disk_trouble import CHECK_BYTES_MAX, DiskTrouble, disorder, is_damage, primary_code, said_of
 from node.store.schema import Schema as Schema
 
 _log = logging.getLogger(__name__)
@@ -236,12 +236,11 @@ class SqliteFile:
 
     def _translated(self, exc: sqlite3.Error) -> NodeError:
         """The error of ours that says what happened to which file, with ``exc`` as its cause."""
-        code, name = primary_code(exc), self._schema.name
-        error: NodeError
-        if code in DAMAGED:
+        name = self._schema.name
+        if is_damage(exc):
             self.on_damage()
-            error = _damaged(self.path, f"damaged or not a {name} ({exc})")
-        elif code in _REFUSED:
+            error: NodeError = _damaged(self.path, f"damaged or not a {name} ({said_of(exc)})")
+        elif primary_code(exc) in _REFUSED:
             error = Rejected(f"the {name} refused a value: {exc}")
         else:
             error = Unavailable(f"the {name} {self.path} cannot be used now: {exc}")

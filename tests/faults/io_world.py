@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from node.audit.decisions import epochs
+from node.audit.decisions.moved import marker
 from node.cli.desk import _OverSocket
 from node.core.errors import NodeError
 from node.store.backup.folder import BackupFolder
@@ -197,11 +198,19 @@ async def log_problems(folder: Path) -> list[str]:
     of publications."""
     logs = folder / "governance_logs"
     here = [epochs.folder_of(logs, number) for number in epochs.closed(logs)]
-    here = [one for one in here if (one / "tile").is_dir()]
-    cold = [one.parent for one in (folder / "archive").rglob("checkpoint")]
+    # Of an epoch that was moved, and of what is left here of it where its removal was cut off, the archive
+    # must hold all.
+    moved = [marker(one) for one in here]
+    here = [one for one, to in zip(here, moved, strict=True) if to is None]
+    here += [folder / "archive" / to.below for to in moved if to is not None]
+    cold = sorted({one.parent for one in (folder / "archive").rglob("checkpoint")} - set(here))
     found = list[str]()
     for one in (logs, folder / "data" / "publications", *here, *cold):
-        report = await verified(one)
+        try:
+            report = await verified(one)
+        except FileNotFoundError as exc:
+            found.append(f"{one.relative_to(folder)}: there is no {Path(exc.filename).name}")
+            continue
         if not report.ok:
             found.append(f"{one.relative_to(folder)}: {report.where} {report.reason}")
     return found

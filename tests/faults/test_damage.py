@@ -118,7 +118,7 @@ async def test_every_whole_row_of_a_damaged_file_comes_back(tmp_path: Path) -> N
             assert await asked(node, cids) == {"right": COUNT - rows, "none": rows}
             check = await node.check("ipfs:blocks")
             assert check["status"] == "fail"
-            assert f"lost: {rows} answers named" in check["output"]
+            assert f"lost: {rows} records named" in check["output"]
     assert list((tmp_path / "data" / "damaged").iterdir()), "the damaged file is kept"
     assert (await fixed(tmp_path)).lost == done.lost, "once more changes nothing"
     assert doctor_accepts(tmp_path) == done.lost
@@ -210,6 +210,25 @@ async def test_a_state_file_that_lost_its_notes_brings_nothing_back(tmp_path: Pa
         assert (await node.search("Who built boat 2?"))["answer"] == "Yard 2."
 
 
+async def test_a_damaged_text_in_a_sound_file_is_damage(tmp_path: Path) -> None:
+    """SQLite's checks of a file do not look at what its texts consist of."""
+    async with start(tmp_path) as node:
+        cid = await node.store(QUESTIONS[0], answer(0))
+        await node.judge("invalid", cid=cid)
+    path = tmp_path / "data" / "refuted.sqlite"
+    data = path.read_bytes()
+    assert b"was built in yard" in data
+    path.write_bytes(data.replace(b"was built in yard", b"was built \xff\xfe yard"))
+    with pytest.raises(Damaged, match=r"a text in it is no UTF-8.*doctor --fix") as told:
+        async with start(tmp_path):
+            pass
+    assert "Boat 0" not in str(told.value), "what is stored is not told"
+    await fixed(tmp_path)
+    async with start(tmp_path) as node:
+        assert (await node.search(QUESTIONS[0]))["hit"] is None
+    assert problem(path) == ""
+
+
 # --- what a kill leaves, and a damaged WAL --------------------------------------------------------
 
 
@@ -255,7 +274,7 @@ async def test_what_a_damaged_wal_has_lost_is_named(tmp_path: Path, how: str, sc
             assert how == "deleted" or gone == {QUESTIONS[5]}
             check = await node.check("ipfs:blocks")
             assert check["status"] == "fail"
-            assert f"lost: {len(gone)} answers named" in check["output"]
+            assert f"lost: {len(gone)} records named" in check["output"]
             assert "doctor --fix" in check["output"]
     loss = json.loads((folder / "data" / "loss.json").read_bytes())
     assert set(loss["cids"]) == {cids[text] for text in gone}, "by CID"

@@ -8,7 +8,7 @@ import json
 import logging
 import re
 import resource
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +35,26 @@ async def node(tmp_path: Path) -> AsyncIterator[Client]:
         yield client
 
 
+class Kept(logging.Handler):
+    """Keeps every record."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+
 @pytest.fixture
-def complaints(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
-    """What the node itself complains of: an attack that is answered well leaves nothing here."""
+def complaints(caplog: pytest.LogCaptureFixture) -> Iterator[list[logging.LogRecord]]:
+    """What the node itself complains of: an attack that is answered well leaves nothing here. (The list of
+    ``caplog`` is another one in the test than here.)"""
     caplog.set_level(logging.INFO, logger="neuroswarm")
-    return caplog.records
+    kept = Kept()
+    logging.getLogger("neuroswarm").addHandler(kept)
+    yield kept.records
+    logging.getLogger("neuroswarm").removeHandler(kept)
 
 
 def faults(records: list[logging.LogRecord]) -> list[str]:
@@ -192,6 +207,24 @@ async def test_bad_requests_get_a_4xx_and_leave_no_trace_of_a_fault(
         assert b"HTTP/1.1 2" not in reply, name
     assert faults(complaints) == []
     assert ANSWER in await node.wire(chat())
+
+
+async def test_a_key_in_a_head_that_cannot_be_read_is_in_no_log(
+    node: Client, complaints: list[logging.LogRecord]
+) -> None:
+    secret = "nsk_abcdefghij_" + "s" * 43
+    for line in (
+        f"Authorization: Bearer {secret}{'x' * 9_000}",
+        f"Authorization: Bearer {secret}\x01",
+        f"Authorization: Bearer\r\n {secret}",
+        f"{secret}\x00: 1",
+        f"{secret}{'x' * 9_000}: 1",
+    ):
+        assert status_of(await node.wire(chat(QUESTION, line))) == 400
+    assert status_of(await node.wire(request("GET", f"/{secret} {secret}"))) == 400
+    said = [record.getMessage() for record in complaints]
+    assert sum("malformed_request" in one for one in said) >= 6
+    assert not [one for one in said if "nsk_" in one]
 
 
 async def test_odd_requests_that_are_good_are_answered(node: Client) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import http_sf
 import pytest
 
+from node.pipeline.partition import LOOKED_AT_CHARS_MAX
 from tests.faults.node_kit import eventually
 from tests.openai_kit import CHAT, UPSTREAM, asking, chats, checked_chat, events, front, said, streamed
 from tests.simulators.openai_compatible import OpenAiStandIn
@@ -447,7 +449,7 @@ def _own(content: str = "x", **more: Any) -> bytes:
         (_own(max_tokens=0), 400, "max_tokens"),
         (_own(stream="yes"), 400, "stream"),
         (b'{"model": "neuroswarm", "messages": ' + b"[" * 500 + b"]" * 500 + b"}", 400, None),
-        (_own("x" * 70_000), 413, "body"),
+        (_own("x" * 1_050_000), 413, "body"),
     ],
 )
 async def test_bad_input_gets_the_vendors_error_object(
@@ -455,7 +457,7 @@ async def test_bad_input_gets_the_vendors_error_object(
 ) -> None:
     async with front(tmp_path) as node:
         headers = {"Content-Type": "application/json"}
-        async with node.http.post(node.url + CHAT, data=body, headers=headers) as response:
+        async with node.http.post(node.url + CHAT, data=BytesIO(body), headers=headers) as response:
             reply = await response.json()
             assert response.status == status, reply
             assert response.content_type == "application/json"
@@ -464,6 +466,51 @@ async def test_bad_input_gets_the_vendors_error_object(
         assert error["code"]
         assert error["param"] == param
         assert error["type"] == ("not_found_error" if status == 404 else "invalid_request_error")
+
+
+async def test_long_chats_are_answered_and_what_is_looked_at_of_them_is_bounded(tmp_path: Path) -> None:
+    async with OpenAiStandIn(answer=ANSWER) as server, front(tmp_path, server, embed="none") as node:
+        looked_at: list[int] = []
+        part = node.service._p.understanding.part
+
+        def watched(text: str, **more: Any) -> Any:
+            looked_at.append(max(map(len, [text, *more.get("turns", ())])))
+            return part(text, **more)
+
+        node.service._p.understanding.part = watched
+        question = {"role": "user", "content": QUESTION}
+        rules = {"role": "system", "content": "Answer like a sailor. " * 20_000}
+        code = {"role": "user", "content": "def f(x):\n    return x\n" * 40_000}
+        line = {"role": "user", "content": "why? " * 30_000}
+        said_before = [{"role": "user", "content": "why " * 2_000}, {"role": "assistant", "content": "So."}]
+        for model, messages in (
+            (UPSTREAM, [rules, question]),
+            (UPSTREAM, [code]),
+            (UPSTREAM, [*said_before * 20, question]),
+            ("neuroswarm", [line]),
+            ("neuroswarm", [*said_before * 20, question]),
+        ):
+            asked = chats(server)
+            status, reply, _ = await said(node, {"model": model, "messages": messages})
+            assert status == 200, reply
+            assert reply["choices"][0]["message"]["content"] == ANSWER
+            assert chats(server) == asked + 1
+            assert reply["usage"]["prompt_tokens"] > 10_000
+            sent = server.requests[-1].body["messages"]
+            assert messages[-1]["content"].strip(" ?\n") in sent[-1]["content"]
+            if messages[-1] is question:  # the next turn of the same chat is cheap again
+                _, again, _ = await said(node, {"model": model, "messages": messages})
+                assert again["neuroswarm"]["hit"]["kind"] == "exact"
+                assert chats(server) == asked + 1
+        assert max(looked_at) <= LOOKED_AT_CHARS_MAX
+        # What is beyond the window of the node's own models is not cut: they are not asked.
+        _, reply, _ = await said(node, {"model": "neuroswarm", "messages": [code]})
+        assert reply["neuroswarm"]["source"]["kind"] == "fallback"
+        status, reply, _ = await said(node, {"query": "x" * 70_000}, path="/chat")
+        assert status == 413
+        long = {"model": "neuroswarm", "input": "x" * 70_000}
+        assert (await said(node, long, path="/v1/embeddings"))[1]["error"]["code"] == "request_too_large"
+        assert (await said(node, long, path="/v1/responses"))[0] == 200
 
 
 async def test_other_paths_and_methods_speak_the_vendors_form_too(tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from node.api import access, server
 from node.api.access import ADMIN, OPEN, READ, WRITE, need_of
 from node.core.errors import Misconfigured
-from tests.journeys.conftest import Start
+from tests.faults.node_kit import eventually
+from tests.journeys.conftest import Client, Start
 from tests.keys_kit import As, desk_of, key_of
 from tests.openai_kit import CHAT, asking, chats, front
 from tests.simulators.ollama import OllamaStandIn
@@ -51,6 +52,8 @@ def test_each_route_needs_what_it_should() -> None:
         "POST /v1/cache/entries",
         "DELETE /v1/cache/entries/{cid}",
         "POST /v1/cache/invalidate",
+        "POST /v1/documents",
+        "DELETE /v1/documents/{document}",
     }
     assert needs[ADMIN] == {"GET /v1/cache/stats", "GET /metrics", "POST /peers/sync"}
     assert set(access.NEEDS) <= {(method, path) for method, path, _ in server.ROUTES}
@@ -358,3 +361,122 @@ async def test_an_upstream_that_says_nothing_costs_no_budget(tmp_path: Path) -> 
         for _ in range(2):
             reply = await poor.call("POST", CHAT, asking("How high is the iron tower?"))
             assert reply.json["error"]["code"] == "upstream_unreachable"
+
+
+async def used_by(node: Client) -> list[int]:
+    """The model calls of each key today, the oldest first."""
+    return [one["model_calls_today"] for one in (await desk_of(node, "apikeys_list"))["keys"]]
+
+
+async def test_who_leaves_before_the_end_has_used_up_what_was_asked_for(tmp_path: Path) -> None:
+    """Else a client could read a whole stream but for its last event, and pay for none."""
+    async with OpenAiStandIn(answer="The tower is 300 metres high.", stall_after=3) as server:
+        async with front(tmp_path, server, embed="none") as node:
+            for path, body in (
+                ("/chat", {"query": "Explain what a weir is", "stream": True}),
+                (CHAT, asking("Explain what a sluice is", "neuroswarm", stream=True)),
+                (CHAT, asking("How high is the iron tower?", stream=True)),
+            ):
+                one = As(node, await key_of(node, "acme", model_calls_per_day=1))
+                server.stalled.clear()
+                leaves = asyncio.create_task(one.call("POST", path, body))
+                await server.stalled.wait()
+                leaves.cancel()
+                await asyncio.wait((leaves,))
+            server.stall_after, server.hang = None, True
+            one = As(node, await key_of(node, "acme", model_calls_per_day=1))
+            server.arrived.clear()
+            leaves = asyncio.create_task(one.call("POST", CHAT, asking("How high is the stone tower?")))
+            await server.arrived.wait()
+            leaves.cancel()
+            await asyncio.wait((leaves,))
+            assert await eventually(lambda: used_by(node), lambda used: used == [1] * 4)
+            assert (await one.call("POST", CHAT, asking("How high is the mast?"))).status == 429
+
+
+SCHEMA = {"type": "object", "required": ["never"], "properties": {"never": {"const": "said"}}}
+
+
+async def test_every_way_to_a_model_is_counted(tmp_path: Path) -> None:
+    async with OpenAiStandIn(answer="A weir is a low dam.") as server, front(tmp_path, server) as node:
+        wanted = {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMA}}
+        talk = [
+            {"role": "user", "content": "Explain what a weir is"},
+            {"role": "assistant", "content": "A weir is a low dam."},
+            {"role": "user", "content": "Say that once more, and in the tone of a sailor"},
+        ]
+        for body, status in (
+            (asking("Explain what a weir is", "neuroswarm", response_format=wanted), 502),
+            ({"model": "neuroswarm", "messages": talk}, 200),
+        ):
+            one = As(node, await key_of(node, "acme", model_calls_per_day=1))
+            first = await one.call("POST", CHAT, body)
+            assert first.status == status, first.text
+            asked = chats(server)
+            spent = await one.call("POST", CHAT, {**body, "seed": 7})
+            assert (spent.status, spent.json["error"]["code"]) == (429, "insufficient_quota")
+            assert chats(server) == asked
+        assert await used_by(node) == [1, 1]
+
+
+async def test_a_follow_up_that_a_model_completed_is_counted_once(start: Start) -> None:
+    """Also where the cache then has the answer."""
+
+    def says(prompt: str) -> str:
+        return "Who is the chair?" if prompt.endswith("WHOLE QUESTION:") else "I don't know."
+
+    async with OllamaStandIn(answer=says) as model, start(ollama=model.url, **NONE) as node:
+        for tenant, stored in (
+            ("acme", ["Who is the treasurer?", "Who is the chair?"]),
+            ("beta", ["Who is the treasurer?"]),
+        ):
+            one = As(node, await key_of(node, tenant, model_calls_per_day=9))
+            for question in stored:
+                await one.store(question, "Anneke does that.")
+            await one.chat("Who is the treasurer?", session_id="s")
+            asked = len(model.chats)
+            reply = await one.chat("and the chair?", session_id="s")
+            assert len(model.chats) == asked + 3 - len(stored), reply.text
+        assert await used_by(node) == [1, 1]
+
+
+async def test_what_is_under_way_for_a_key_ends_with_it(tmp_path: Path) -> None:
+    async with OpenAiStandIn(answer="The tower is 300 metres high.", stall_after=3) as server:
+        async with front(tmp_path, server, embed="none") as node:
+            call = {"name": "ask", "arguments": {"query": "Explain what a lock is"}}
+            rpc = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+            for path, body in (
+                ("/chat", {"query": "Explain what a weir is", "stream": True}),
+                ("/chat", {"query": "Explain what a sluice is"}),
+                (CHAT, asking("Explain what a dam is", "neuroswarm", stream=True)),
+                (CHAT, asking("How high is the stone tower?", stream=True)),
+                (CHAT, asking("How high is the iron tower?")),
+                ("/mcp", rpc),
+            ):
+                made = await desk_of(node, "apikeys_create", tenant="acme")
+                server.stalled.clear()
+                server.arrived.clear()
+                server.hang = path == CHAT and "stream" not in body
+                headers = {"Accept": "application/json, text/event-stream"}
+                one = As(node, made["key"], headers)
+                waits = asyncio.create_task(one.call("POST", path, body))
+                await (server.arrived if server.hang else server.stalled).wait()
+                await key_of(node, "beta")  # another key is nothing to it
+                await desk_of(node, "apikeys_revoke", id=made["id"])
+                reply = await waits
+                assert "revoked" in reply.text, (path, body, reply.text)
+                assert reply.status == (200 if body.get("stream") else 401)
+                assert path != CHAT or "authentication_error" in reply.text
+
+
+async def test_budgets_hold_whatever_comes_at_once(tmp_path: Path) -> None:
+    async with OpenAiStandIn(answer="A weir is a low dam.") as server, front(tmp_path, server) as node:
+        poor = As(node, await key_of(node, "acme", requests_per_day=5))
+        replies = await asyncio.gather(*(poor.chat("2+2?") for _ in range(25)))
+        assert sorted(one.status for one in replies) == [200] * 5 + [429] * 20
+        poor = As(node, await key_of(node, "acme", model_calls_per_day=3))
+        bodies = [asking(f"How high is tower {n}?", stream=bool(n % 2)) for n in range(12)]
+        bodies += [asking(f"Explain what tower {n} is for", "neuroswarm") for n in range(12)]
+        replies = await asyncio.gather(*(poor.call("POST", CHAT, one) for one in bodies))
+        assert sorted(one.status for one in replies).count(200) == 3
+        assert chats(server) == 3

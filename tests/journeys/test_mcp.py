@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from tests.faults.node_kit import environ_of
 from tests.journeys.conftest import Start
+from tests.keys_kit import desk_of
 
 ANSWER = "Rui does, on Fridays."
 
@@ -85,6 +86,53 @@ async def test_over_stdio(start: Start) -> None:
     async with start() as node:
         async with Client(stdio_client(_command(node.folder, "--url", node.url))) as client:
             await _walk(client, "Whom do we call when the lift in Braga is stuck?")
+
+
+@pytest.mark.slow
+async def test_two_tenants_over_stdio_have_nothing_in_common(start: Start) -> None:
+    """Each with a key of its own, as docs/mcp.md shows it, at the same time; a key ends there too."""
+    question = "Who waters the plants in the Lisbon office?"
+    async with start(embed="none") as node:
+        keys = [await desk_of(node, "apikeys_create", tenant=name) for name in ("acme", "acme", "beta")]
+        servers = [_command(node.folder, "--url", node.url, key=one["key"]) for one in keys]
+        async with (
+            Client(stdio_client(servers[0])) as acme,
+            Client(stdio_client(servers[1])) as too,
+            Client(stdio_client(servers[2])) as beta,
+        ):
+            kept = await _called(acme, "remember", query=question, answer=ANSWER)
+            assert kept["scope"] == "private:acme"
+            asked = await _called(acme, "ask", query=question, session_id="talk")
+            assert asked["answer"] == ANSWER
+            # The same tenant does hit, with another key; a conversation is a key's own.
+            assert (await _called(too, "lookup", query=question))["cid"] == kept["cid"]
+            before = {"query": "What did I ask before?", "session_id": "talk"}
+            assert "plants" in (await _called(acme, "ask", **before))["answer"]
+            assert "plants" not in (await _called(too, "ask", **before))["answer"]
+            # The other one gets nothing: not by words, name, number or order.
+            replies = [
+                await beta.call_tool(tool, given)
+                for tool, given in (
+                    ("lookup", {"query": question}),
+                    ("ask", {"query": question}),
+                    ("ask", before),
+                    ("validate", {"verdict": "invalid", "cid": kept["cid"]}),
+                    ("validate", {"verdict": "invalid", "request_id": asked["request_id"]}),
+                    ("explain", asked["decision"]),
+                )
+            ]
+            assert not [one for one in replies if ANSWER in str(one) or "plants" in str(one)]
+            with pytest.raises(MCPError) as refused:
+                await beta.read_resource(f"record://{kept['cid']}")
+            assert ANSWER not in str(refused.value)
+            theirs = await _called(beta, "remember", query=question, answer="Nobody does.")
+            assert (await _called(beta, "lookup", query=question))["cid"] == theirs["cid"]
+            assert (await _called(acme, "lookup", query=question))["answer"] == ANSWER
+            await desk_of(node, "apikeys_revoke", id=keys[0]["id"])
+            done = await acme.call_tool("lookup", {"query": question})
+            assert done.is_error
+            assert "revoked" in done.content[0].text
+            assert (await _called(too, "lookup", query=question))["answer"] == ANSWER
 
 
 @pytest.mark.slow

@@ -4,9 +4,11 @@ the same tenant does hit."""
 from __future__ import annotations
 
 import asyncio
+import random
 import re
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import cycle
+from typing import TypeVar
 
 import pytest
 
@@ -37,6 +39,7 @@ SPOOFS = (
 )
 """Headers that claim to be somebody else."""
 AT_ONCE = 8
+Asked = TypeVar("Asked")
 CANARY = re.compile(r"zq\d{4}xv")
 FORM = "application/x-www-form-urlencoded"
 
@@ -79,9 +82,18 @@ async def called(who: As, tool: str, **arguments: str) -> Reply:
     return await who.call("POST", "/mcp", body, Accept="application/json, text/event-stream")
 
 
+def dealt(texts: Sequence[Asked], doors: int, *, is_dealt: bool) -> list[Sequence[Asked]]:
+    """What is asked at each door: everything, or each text at one door, by a seeded choice."""
+    if not is_dealt:
+        return [texts] * doors
+    mixed = random.Random(19).sample(texts, len(texts))
+    return [mixed[door::doors] for door in range(doors)]
+
+
 async def cross(node: Client, count: int, *, is_embedded: bool) -> None:
-    """``count`` facts of one tenant, asked for in both wordings by another one and by nobody, by each door.
-    ``is_embedded``: what is near can be found."""
+    """``count`` facts of one tenant, asked for in both wordings by another one and by nobody: all at each
+    door, or where they are many each at one door. ``is_embedded``: what is near can be found."""
+    is_dealt = count > 100
     acme = As(node, await key_of(node, "acme", per_minute=1_000_000))
     beta_key = await key_of(node, "beta", per_minute=1_000_000)
     known = facts(count)
@@ -92,9 +104,11 @@ async def cross(node: Client, count: int, *, is_embedded: bool) -> None:
 
     # The same tenant does hit: with another key too.
     ours = As(node, await key_of(node, "acme", per_minute=1_000_000))
-    found = await all_of([ours.call("POST", CHAT, asking(asked, "neuroswarm")) for asked, _, _ in known])
-    found += await all_of([called(ours, "lookup", query=asked) for asked, _, _ in known])
-    assert all(answer in one.text for one, (_, _, answer) in zip(found, known * 2, strict=True))
+    chatted, looked_up = dealt(known, 2, is_dealt=is_dealt)
+    found = await all_of([ours.call("POST", CHAT, asking(asked, "neuroswarm")) for asked, _, _ in chatted])
+    found += await all_of([called(ours, "lookup", query=asked) for asked, _, _ in looked_up])
+    answered = [answer for _, _, answer in (*chatted, *looked_up)]
+    assert all(answer in one.text for one, answer in zip(found, answered, strict=True))
     found = await all_of([ours.search(text) for text in texts])
     same, near = found[::2], found[1::2]
     assert sum(answer in one.text for one, answer in zip(same, answers[::2], strict=True)) == count
@@ -106,7 +120,7 @@ async def cross(node: Client, count: int, *, is_embedded: bool) -> None:
         for spoof in SPOOFS
         for who in (As(node, beta_key, spoof), *([As(node, headers=spoof)] if "Via" not in spoof else []))
     ]
-    for doors in (
+    doors: list[Callable[[As, str], Awaitable[Reply]]] = [
         lambda who, text: who.search(text),
         lambda who, text: who.chat(text, verbose=True),
         lambda who, text: who.call("POST", "/", f"q={text.replace(' ', '+')}", Content_Type=FORM),
@@ -116,11 +130,12 @@ async def cross(node: Client, count: int, *, is_embedded: bool) -> None:
         lambda who, text: who.call("POST", "/v1/responses", {"model": "neuroswarm", "input": text}),
         lambda who, text: called(who, "ask", query=text),
         lambda who, text: called(who, "lookup", query=text),
-    ):
+    ]
+    for door, asked_there in zip(doors, dealt(texts, len(doors), is_dealt=is_dealt), strict=True):
         turn = cycle(callers)
-        replies = await all_of([doors(next(turn), text) for text in texts])
+        replies = await all_of([door(next(turn), text) for text in asked_there])
         assert {one.status for one in replies} <= {200, 401}
-        assert sum(one.status == 200 for one in replies) > count
+        assert sum(one.status == 200 for one in replies) > len(replies) / 2
         leaks = [one.text for one in replies if CANARY.search(one.text)]
         assert leaks == []
     # By name, and what is said of a record that is not there.
@@ -148,7 +163,7 @@ async def test_no_door_crosses_tenants(start: Start) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1_800)  # 8,000 requests on a machine that others may use
+@pytest.mark.timeout(1_800)  # 7,000 requests on a machine that others may use
 async def test_two_thousand_same_and_near_questions_cross_nothing(start: Start) -> None:
     async with start() as node:
         await cross(node, 1_000, is_embedded=True)

@@ -13,6 +13,7 @@ from node.core.errors import Rejected
 from node.core.ipld import dagcbor
 from node.core.ipld.cid import RAW, Cid
 from node.core.ipld.limits import BLOCK_BYTES_MAX, ITEMS_MAX, LINKS_MAX
+from tests.each import each
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the oracle's own imports warn
@@ -112,7 +113,7 @@ BOMBS = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(BOMBS))
+@each("name", sorted(BOMBS))
 def test_bombs_are_refused_ours_and_those_of_others(name: str) -> None:
     with pytest.raises(Rejected):
         dagcbor.decode(BOMBS[name])

@@ -238,11 +238,13 @@ _KIND_MISSING = 0.3
 _TOPIC_PREFIX = 4
 _TOPIC_SHARE_FULL = 0.5
 _OFF_TOPIC = 0.6
+_ASKED_CHARS_MAX = 16_384
 _PLAIN_WORDS = tables.words(str(_WORDING.words["plain"]))
 
 
 def asked_for(question: str) -> Asked:
-    """What kind of thing the question wants; OTHER where it is a fact of no special form."""
+    """What kind of thing the question wants, by its beginning; OTHER for a fact of no special form."""
+    question = question[:_ASKED_CHARS_MAX]
     if _HOW_LONG_TIME.search(question):
         return Asked.TIME
     return next((kind for kind, pattern in _ASKED if pattern.search(question)), Asked.OTHER)

@@ -3,7 +3,8 @@
 The SDK speaks ASGI and the node aiohttp: a request is handed over whole, its body read and bounded by the
 door as any other, and what comes back is written as it comes. Promises: nothing of the SDK is loaded before
 the first call; each call stands by itself, as the caller that the door found (Host and Origin are the door's
-to check too: it knows which names this node has); a client that leaves ends its call; so does the deadline.
+to check too: it knows which names this node has); a call ends when its client leaves, its key ends or its
+time is over.
 Must not know: what the tools are.
 """
 
@@ -23,8 +24,8 @@ from node.api.mcp.node import Node
 from node.api.mcp.own_node import OwnNode
 from node.api.received import BODY
 from node.api.replies import PRIVATE, Routes
-from node.api.stream import LOOK_S, STARTED, is_gone
-from node.core.errors import Unavailable
+from node.api.stream import LOOK_S, STARTED, check_caller, is_gone
+from node.core.errors import Unauthenticated, Unavailable
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
@@ -66,6 +67,7 @@ async def _mcp(request: web.Request) -> web.StreamResponse:
             await manager.handle_request(_scope(request), bridge.receive, bridge.send)
     finally:
         _NOW.reset(token)
+    check_caller(request)
     return bridge.reply()
 
 
@@ -99,8 +101,10 @@ class _Bridge:
         if not self._is_read:
             self._is_read = True
             return {"type": "http.request", "body": self._request[BODY], "more_body": False}
-        while not is_gone(self._request):  # noqa: ASYNC110 - aiohttp has no event for it
-            await asyncio.sleep(LOOK_S)
+        with suppress(Unauthenticated):
+            while not is_gone(self._request):
+                check_caller(self._request)
+                await asyncio.sleep(LOOK_S)
         return {"type": "http.disconnect"}
 
     async def send(self, message: MutableMapping[str, Any]) -> None:

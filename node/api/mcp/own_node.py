@@ -48,7 +48,7 @@ class OwnNode:
     async def put(self, body: Body) -> Reply:
         entry = bodies.parse(orjson.dumps(body), bodies.NewEntry)
         kept = await self._service.put(Entry(caller=self._caller, **asdict(entry)), self.request[ID])
-        return {"cid": kept.cid, "scope": kept.scope, "by": kept.by, "reason": kept.reason}
+        return views.kept(kept)
 
     async def judge(self, body: Body) -> Reply:
         said = bodies.said(bodies.parse(orjson.dumps(body), bodies.Verdict))

@@ -20,6 +20,7 @@ from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field
 
 from node import __version__
+from node.api.bodies import TTL_S_MAX
 from node.api.errors import in_words
 from node.api.mcp.node import Node
 from node.audit.decisions.explain import explain_leaf
@@ -93,7 +94,9 @@ class Remembered(BaseModel):
     cid: str
     scope: str
     by: str = Field(description="whose word it is now")
+    expires: str | None = Field(default=None, description="until when it answers; null: until superseded")
     reason: str = ""
+    ends: str = Field(default="", description="why it expires sooner than was asked for")
 
 
 class Validated(BaseModel):
@@ -176,7 +179,7 @@ def _add_tools(server: MCPServer[Any], node: Callable[[], Node]) -> None:
         query: Text,
         answer: Text,
         source: str | None = None,
-        ttl_s: Annotated[int, Field(ge=1)] | None = None,
+        ttl_s: Annotated[int, Field(ge=1, le=TTL_S_MAX)] | None = None,
         scope: Literal["shared", "private"] | None = None,
     ) -> Remembered:
         """Store an answer to a question in the cache of this node; it is never made public. source: where you

@@ -11,7 +11,8 @@ from typing import Any
 from aiohttp import web
 
 from node.api import views
-from node.api.openai import caching, faults, forms, shapes
+from node.api.errors import vendors
+from node.api.openai import caching, forms, shapes
 from node.api.openai.caching import Directives
 from node.api.openai.faults import Fault
 from node.api.openai.forms import ChatForm, Form, ResponsesForm
@@ -21,7 +22,7 @@ from node.api.replies import as_json
 from node.api.request import CALLER, ID, SERVICE
 from node.api.stream import as_events, begun, while_there
 from node.core.clock import SystemClock
-from node.core.errors import NodeError, Refused
+from node.core.errors import NodeError, Refused, Unauthenticated
 from node.core.model import Answer, Json, Usage
 from node.core.ports import Tell
 from node.pipeline.requests import Ask
@@ -153,17 +154,12 @@ class _Own:
         return self._form.ending(text, _reason(answer), self._usage(answer), own)
 
     def failed(self, error: NodeError) -> bytes:
-        return self._form.error(_said(error))
+        return self._form.error(vendors(error))
 
 
 def _reason(answer: Answer) -> str:
     is_cut = any(step.stage == "generate" and step.outcome == "cut" for step in answer.trace)
     return "length" if is_cut else "stop"
-
-
-def _said(error: NodeError) -> Mapping[str, Any]:
-    named = faults.of(error)
-    return named[1] if named is not None else faults.shown(503, str(error))
 
 
 class _Handing:
@@ -269,7 +265,11 @@ class _Handing:
         if not flight.events:
             await stream.write(_KEEP_ALIVE)
         with suppress(ConnectionError):
-            await while_there(self._request, self._pumped(stream, flight, handed, end))
+            try:
+                await while_there(self._request, self._pumped(stream, flight, handed, end))
+            except Unauthenticated as exc:  # its key has ended meanwhile
+                await stream.write(self._form.error(vendors(exc)))
+                await stream.write_eof()
         return stream
 
     async def _pumped(self, stream: web.StreamResponse, flight: Flight, handed: Handed, end: Any) -> None:

@@ -41,8 +41,9 @@ class Fault(NodeError):
 
 
 def speaks_so(path: str) -> bool:
-    """Whether errors at this path have OpenAI's form; the cache as a service is this node's own."""
-    return path.startswith("/v1/") and not path.startswith("/v1/cache/")
+    """Whether errors at this path have OpenAI's form; the cache as a service and documents are this node's
+    own."""
+    return path.startswith("/v1/") and not path.startswith(("/v1/cache/", "/v1/documents"))
 
 
 def shown(status: int, message: str, *, param: str | None = None, code: str | None = None) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from aiohttp import web
@@ -10,7 +11,7 @@ from node.api.openai import chat
 from node.api.openai.embeddings import embeddings
 from node.api.openai.faults import Fault
 from node.api.openai.shapes import OWN
-from node.api.replies import Routes, as_json
+from node.api.replies import Handler, Routes, as_json
 from node.api.request import SERVICE
 
 
@@ -36,9 +37,10 @@ async def model(request: web.Request) -> web.Response:
     return as_json(_model(name))
 
 
+CHATS: Mapping[str, Handler] = {"/v1/chat/completions": chat.completions, "/v1/responses": chat.responses}
+"""What takes requests in the form of a chat, which may be long."""
 ROUTES: Routes = (
-    ("POST", "/v1/chat/completions", chat.completions),
-    ("POST", "/v1/responses", chat.responses),
+    *(("POST", path, handler) for path, handler in CHATS.items()),
     ("POST", "/v1/embeddings", embeddings),
     ("GET", "/v1/models", models),
     ("GET", "/v1/models/{path}", model),

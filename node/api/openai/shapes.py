@@ -23,6 +23,7 @@ from node.api.openai.faults import Fault
 from node.core.errors import BadInput, Rejected
 from node.core.model import Json
 from node.core.talk import Talk
+from node.pipeline.partition import is_long
 
 OWN = "neuroswarm"
 """The model that is the whole walk; behind it and a slash stands the name of an upstream's model."""
@@ -100,7 +101,7 @@ class Wanted:
 
     def talk(self) -> Talk | None:
         """What the node's own model is told besides; None for a plain question."""
-        if not (self.before or self.settings or "\n" in self.text):
+        if not (self.before or self.settings or "\n" in self.text or is_long(self.text)):
             return None
         stop = self.settings.get("stop", [])
         schema = _schema(self.settings.get("response_format"))
@@ -114,7 +115,7 @@ class Wanted:
             turns=_turns(self.before),
             stop=tuple(one for one in (stop if isinstance(stop, list) else [stop]) if isinstance(one, str)),
             schema=schema,
-            verbatim=bool(schema),
+            verbatim=bool(schema) or is_long(self.text),
             **given,
         )
 

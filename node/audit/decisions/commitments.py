@@ -50,18 +50,20 @@ class KeyTable:
 
     @classmethod
     def open(cls, path: Path, origin: str) -> KeyTable:
-        """Open or create. Raises ``CorruptState`` for a file that is no key table of this log."""
+        """Open or create. A table without a slot is begun again: a crash, or a sync that failed, leaves the
+        beginning of its header or zeros. Raises ``CorruptState`` for a file that is no key table of this log.
+        """
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         binding = hashlib.sha256(_MAGIC + origin.encode()).digest()
         try:
             header = _MAGIC.ljust(KEY_BYTES, b"\0") + binding
-            found = os.pread(fd, _HEADER_BYTES, 0)
-            if len(found) < _HEADER_BYTES and header.startswith(found):
+            found = os.pread(fd, _HEADER_BYTES + 1, 0)
+            if len(found) <= _HEADER_BYTES and (header.startswith(found) or not any(found)):
                 DISK.write(fd, header, 0)
                 os.fsync(fd)
                 DISK.sync_directory(path.parent)
-            elif found != header:
+            elif found[:_HEADER_BYTES] != header:
                 raise CorruptState(
                     f"{path} is not the key table of the log {origin}; move it away to begin a new one"
                 )

@@ -156,7 +156,7 @@ class GrowingIndex:
     def _note_size(self, key: Partition) -> None:
         rows, graph = self._flat.size(key), self._graphs.get(key)
         is_many = rows > self._above if graph is None else rows >= self._tail_rows
-        if is_many and self._may_try(key, rows + (0 if graph is None else len(graph))):
+        if is_many and self._may_try(key, rows + len(graph or ())):
             self._is_due = True
 
     def _kill(self, cid: Cid) -> bool:

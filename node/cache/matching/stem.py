@@ -54,7 +54,7 @@ def _base(word: str) -> str:
         return word[:-3] + "y"
     if len(word) > 5 and word.endswith("oes") and word not in _KEEP_OES:
         return word[:-2]
-    if len(word) > 4 and word.endswith(("sses", "shes", "ches", "xes", "zzes")):
+    if word.endswith(("sses", "shes", "ches", "xes", "zzes")):
         return word[:-2]
     if len(word) > 3 and word.endswith("s") and not word.endswith(_KEEP_S):
         return word[:-1]

@@ -78,7 +78,8 @@ class Outcome(msgspec.Struct, frozen=True):
 @dataclass(slots=True)
 class Measured:
     """What the two sides gave for one question. ``ranked``: distinct paths, best first; None where retrieval
-    was not measured. ``scores``: by the ranking library."""
+    was not measured. ``scores``: by the ranking library. ``older``: paths of versions that the one that holds
+    supersedes, where they are known beside ``gold``."""
 
     question: Question
     ranked: tuple[str, ...] | None = None
@@ -87,6 +88,7 @@ class Measured:
     quality: int | None = None
     error: str = ""
     scores: Mapping[str, float] = field(default_factory=dict)
+    older: tuple[str, ...] = ()
 
 
 def outcome(one: Measured) -> Outcome:
@@ -96,7 +98,7 @@ def outcome(one: Measured) -> Outcome:
     if one.ranked is not None:
         row["found"] = one.ranked[:10]
         if asked.is_answerable:
-            row |= {**one.scores, "newest_above": newest_above(asked, one.ranked)}
+            row |= {**one.scores, "newest_above": newest_above(asked, one.ranked, one.older)}
     if reply is not None:
         row |= _of_reply(asked, reply)
         row["quality"] = one.quality
@@ -145,11 +147,11 @@ def _share(values: Sequence[bool]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def newest_above(asked: Question, ranked: Sequence[str]) -> float | None:
+def newest_above(asked: Question, ranked: Sequence[str], older: Sequence[str] = ()) -> float | None:
     """Whether the version that holds was found and stands above every other version; None where there is but
     one."""
-    others = [path for path in asked.gold if path != asked.holds]
-    if asked.holds is None or not others:
+    others = [path for path in (*asked.gold, *older) if path != asked.holds]
+    if asked.holds is None or not others or asked.category == "answerable":
         return None
     if asked.holds not in ranked:
         return 0.0

@@ -16,7 +16,8 @@ QUESTIONS_MAX = 10_000
 
 class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``gold``: paths of the documents that an answer rests on; ``facts``: at least one of them must stand in
-    the answer; ``holds``: the path of the version that holds, where there are several."""
+    the answer; ``holds``: the path of the version that holds, where there are several; ``across``: it is in
+    another language than its documents."""
 
     id: str
     category: Category
@@ -26,6 +27,7 @@ class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     facts: tuple[str, ...]
     holds: str | None
     split: Split
+    across: bool = False
 
     @property
     def is_answerable(self) -> bool:

@@ -21,14 +21,14 @@ from node.knowledge.formats.extracted import Bounds, Extracted
 from node.models.llama.child import die_with, leave_the_network, protocol_out, stay_small
 
 _READERS = {
-    "text": ("text", "read"),
-    "markdown": ("text", "read_markdown"),
-    "cues": ("text", "read_cues"),
-    "html": ("html", "read"),
-    "pdf": ("pdf", "read"),
-    "docx": ("docx", "read"),
-    "json": ("exports", "read"),
-    "csv": ("tables", "read"),
+    "text": ("node.knowledge.formats.text", "read"),
+    "markdown": ("node.knowledge.formats.text", "read_markdown"),
+    "cues": ("node.knowledge.formats.text", "read_cues"),
+    "html": ("node.knowledge.formats.html", "read"),
+    "pdf": ("node.knowledge.formats.pdf", "read"),
+    "docx": ("node.knowledge.formats.docx", "read"),
+    "json": ("node.knowledge.formats.exports", "read"),
+    "csv": ("node.knowledge.formats.tables", "read"),
 }
 NICE = 5
 
@@ -53,9 +53,7 @@ class Reply(msgspec.Struct):
 def read(kind: str, data: bytes, bounds: Bounds, path: str) -> Extracted:
     """The file's text, cut at ``bounds.chars``. Raises ``Rejected``, and whatever a library does."""
     module, name = _READERS[kind]
-    reader: Callable[[bytes, Bounds, str], Extracted] = getattr(
-        import_module(f"node.knowledge.formats.{module}"), name
-    )
+    reader: Callable[[bytes, Bounds, str], Extracted] = getattr(import_module(module), name)
     found = reader(data, bounds, path)
     if len(found.text) > bounds.chars:
         notes = [found.note, f"only the first {bounds.chars} characters were kept"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from contextlib import suppress
 
 from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.encoding import detect_encoding
@@ -37,10 +38,8 @@ def read(data: bytes, bounds: Bounds, path: str = "") -> Extracted:
 
 def _text(data: bytes) -> str:
     """The library's guess only where the bytes are no UTF-8."""
-    try:
+    with suppress(UnicodeDecodeError):
         return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        pass
     try:
         return data.decode(codecs.lookup(detect_encoding(data) or "").name, "replace")
     except LookupError:

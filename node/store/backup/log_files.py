@@ -1,8 +1,9 @@
 """Which files of a log's folder make up the log that its checkpoint signs, while its writer goes on.
 
-The checkpoint is read first. What it needs is on the disk by then: full tiles, which never change, and
-partial ones, which stay for 32 checkpoints or until their full tile is there. Files of later entries are left
-out, and so are lock, staging and journal: an entry that the checkpoint covers is in the tiles. Blocking.
+The checkpoint is read first. What it needs is on the disk by then: full tiles, which never change, and the
+partial ones at its right edge, which stay until 32 checkpoints after their full tile is there. Left out are
+the partial tiles of other checkpoints, of which a folder holds hundreds; files of later entries; and lock,
+staging and journal: an entry that the checkpoint covers is in the tiles. Blocking.
 """
 
 from __future__ import annotations
@@ -47,14 +48,14 @@ def log_files(directory: Path, *, with_journal: bool) -> LogFiles | None:
     size = Checkpoint.of_note(note).size
     fixed: list[str] = []
     others: list[str] = []
-    tiles: set[Tile] = set()
+    edge, tiles = set(tiles_at(size)), set[Tile]()
     for path in _below(directory):
         top = path.split("/", 1)[0]
         if top.startswith(ASIDE):
             continue
         if top == "tile":
             tile = _tile(path)
-            if tile is None or not _is_needed(tile, size):
+            if tile is None or not (_is_covered(tile, size) if tile.is_full else tile in edge):
                 continue
             tiles.add(tile)
             (fixed if tile.is_full else others).append(path)
@@ -63,7 +64,7 @@ def log_files(directory: Path, *, with_journal: bool) -> LogFiles | None:
                 others.append(path)
         elif top not in _LEFT_OUT or (with_journal and top == JOURNAL):
             (fixed if "/tile/" in path and ".p/" not in path else others).append(path)
-    _check_whole(directory, size, tiles)
+    _check_whole(directory, size, tiles, edge)
     return LogFiles(note, size, tuple(fixed), tuple(others))
 
 
@@ -88,17 +89,17 @@ def _tile(path: str) -> Tile | None:
         return None
 
 
-def _is_needed(tile: Tile, size: int) -> bool:
-    """Whether the tree of ``size`` has all that the tile says."""
-    return tile.index * WIDTH + tile.width <= size >> (HEIGHT * max(tile.level, 0))
+def _is_covered(tile: Tile, size: int) -> bool:
+    """Whether the tree of ``size`` has all that a full tile says."""
+    return tile.index < size >> (HEIGHT * (max(tile.level, 0) + 1))
 
 
-def _check_whole(directory: Path, size: int, tiles: set[Tile]) -> None:
+def _check_whole(directory: Path, size: int, tiles: set[Tile], edge: set[Tile]) -> None:
     full = {(tile.level, tile.index) for tile in tiles if tile.is_full}
     for level in range(ENTRIES, LEVEL_MAX + 1):
         for index in range(size >> (HEIGHT * (max(level, 0) + 1))):
             if (level, index) not in full:
                 raise Unavailable(f"{directory / Tile(level, index, WIDTH).path} is missing")
-    for tile in tiles_at(size):
+    for tile in edge:
         if tile not in tiles:
             raise Unavailable(f"{directory / tile.path} is missing")

@@ -36,7 +36,8 @@ class Parts:
         self._directory = directory
         self._unsynced: list[tuple[int, str]] = []
         self._folders: set[Path] = set()
-        self.written = self.written_bytes = 0
+        self.new: dict[str, int] = {}
+        """The bytes of each part that was not there before."""
 
     def put(self, data: bytes) -> str:
         """Keep a part; its name. Durable after ``settle``."""
@@ -56,8 +57,7 @@ class Parts:
             aside.unlink(missing_ok=True)
             raise
         self._unsynced.append((descriptor, name))
-        self.written += 1
-        self.written_bytes += len(data)
+        self.new[name] = len(data)
         if len(self._unsynced) >= _UNSYNCED_MAX:
             self._land()
         return name

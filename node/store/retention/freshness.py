@@ -48,11 +48,12 @@ _ROUTES_WORDS = "the route found that it speaks of now"
 @dataclass(frozen=True, slots=True)
 class Lifetime:
     """How long an answer lives (None: until superseded) and which rule said so: ``code`` is a stable word,
-    ``reason`` a clause for people."""
+    ``reason`` a clause for people. ``by_wording``: the question's words shorten it."""
 
     seconds: int | None
     code: str
     reason: str
+    by_wording: bool = False
 
 
 def lifetime(
@@ -78,9 +79,9 @@ def lifetime(
         seconds = max(wording.limit_s, wording_least_s)
         if wording.until_midnight and now is not None:
             seconds = min(seconds, _to_midnight_s(now))  # whoever vouches for "today": tomorrow it is another
-        bounds.append(Lifetime(seconds, wording.name, wording.reason))
+        bounds.append(Lifetime(seconds, wording.name, wording.reason, True))
     if time_sensitive:
-        bounds.append(Lifetime(TIME_SENSITIVE_LIMIT_S, NOW.name, _ROUTES_WORDS))
+        bounds.append(Lifetime(TIME_SENSITIVE_LIMIT_S, NOW.name, _ROUTES_WORDS, True))
     if asked_ttl_s is not None:
         bounds.append(Lifetime(max(0, asked_ttl_s), "asked_ttl", "the caller asked for that"))
     unbounded = Lifetime(None, "until_superseded", "it stays right until it is superseded")

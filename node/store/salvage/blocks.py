@@ -136,13 +136,11 @@ class Rebuilding:
         """A block's bytes; empty where its key was destroyed; None where it is not whole."""
         if not isinstance(data, bytes):
             return None
-        if key_id is None:
-            is_it = Cid(DAG_CBOR, hashlib.sha256(data).digest()).multihash == multihash
-            return data if is_it else None
         try:
-            assert isinstance(key_id, int)
-            opened = private_rows.open_record(self._keys, multihash, key_id, data)[0]
-            return opened if hashlib.sha256(opened).digest() == multihash[2:] else None
+            if key_id is not None:
+                assert isinstance(key_id, int)
+                data = private_rows.open_record(self._keys, multihash, key_id, data)[0]
+            return data if _MULTIHASH + hashlib.sha256(data).digest() == multihash else None
         except NotFound:
             return b""
         except (CorruptState, ValueError):

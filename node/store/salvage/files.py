@@ -18,6 +18,7 @@ from typing import Generic, TypeVar
 
 from node.core.errors import Unavailable
 from node.core.files import DISK, translated
+from node.store.disk_trouble import is_no_text
 from node.store.salvage.pages import Value, Wal, of_wal, page_bytes_of
 from node.store.salvage.tables import Salvage, Take, salvage, tables_of, take_none
 from node.store.schema import Schema
@@ -42,18 +43,32 @@ class Mended(Generic[T]):
 
 
 def problem(path: Path) -> str:
-    """What is wrong with the file's pages and indexes; empty where nothing is, or there is no file. Raises
-    ``Unavailable``."""
+    """What is wrong with the file's pages, indexes and texts; empty where nothing is, or there is no file.
+    Raises ``Unavailable``."""
     if not path.exists():
         return ""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as connection:
             said = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
-            return "" if said == "ok" else " ".join(said.split())[:200]
+            return _text_problem(connection) if said == "ok" else " ".join(said.split())[:200]
     except sqlite3.OperationalError as exc:
         raise Unavailable(f"{path} cannot be read: {exc}") from exc
     except (sqlite3.DatabaseError, UnicodeDecodeError) as exc:
         return str(exc)
+
+
+def _text_problem(connection: sqlite3.Connection) -> str:
+    """Read every row: the check of a file does not look at what texts consist of."""
+    names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    try:
+        for (name,) in names:
+            for _ in connection.execute(f'SELECT * FROM "{name}"'):
+                pass
+    except sqlite3.OperationalError as exc:
+        if is_no_text(exc):
+            return f"a text in the table {name} is no UTF-8"
+        raise
+    return ""
 
 
 def put_aside(path: Path, stamp: str) -> Path:

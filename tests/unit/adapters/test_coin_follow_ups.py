@@ -13,12 +13,13 @@ from adapters.coins.claims import claim
 from adapters.coins.follow import follow_up, phrase
 from adapters.coins.slots import CoinQuestion, canonical_key
 from node.core.model import CERTAIN
+from tests.each import each
 from tests.unit.adapters.tables import rows, texts
 
 TODAY = date(2026, 5, 18)
 
 
-@pytest.mark.parametrize(("earlier", "fragment", "expected"), rows("coins", "follow ups"))
+@each(("earlier", "fragment", "expected"), rows("coins", "follow ups"))
 def test_a_fragment_fills_its_slot(earlier: str, fragment: str, expected: str) -> None:
     words = follow_up(fragment, earlier, TODAY)
     assert words is not None
@@ -37,7 +38,7 @@ def test_an_unknown_word_after_a_price_may_be_a_ticker(fragment: str, name: str)
     assert found.question.unresolved == (name,)
 
 
-@pytest.mark.parametrize("fragment", texts("coins", "no follow ups"))
+@each("fragment", texts("coins", "no follow ups"))
 def test_what_fills_no_slot_is_left_alone(fragment: str) -> None:
     assert follow_up(fragment, "price of btc", TODAY) is None
 

@@ -13,6 +13,7 @@ from adapters.coins.claims import claim
 from adapters.coins.slots import question_of
 from node.core.model import Failed, Missed, Recognition, Slots
 from node.core.settings import AdapterSettings
+from tests.each import each
 from tests.manual_clock import ManualClock
 from tests.simulators.coingecko import CoinGeckoStandIn
 from tests.unit.adapters.asking import Asking
@@ -45,7 +46,7 @@ def asked(text: str) -> tuple[str, tuple[str, ...], str]:
     return found.question.metric, found.question.ids or found.question.unresolved, found.question.vs
 
 
-@pytest.mark.parametrize(("text", "metric", "coin", "vs"), rows("coins", "market"))
+@each(("text", "metric", "coin", "vs"), rows("coins", "market"))
 def test_figures_pegs_and_lists_are_recognised(text: str, metric: str, coin: str | None, vs: str) -> None:
     assert asked(text) == (metric, () if coin is None else (coin,), vs)
 

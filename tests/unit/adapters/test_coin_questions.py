@@ -14,6 +14,7 @@ from adapters.coins.claims import claim
 from adapters.coins.mentions import names_coins
 from adapters.coins.slots import canonical_key
 from node.core.model import CERTAIN, CLAIM
+from tests.each import each
 from tests.unit.adapters.asking import is_claimed
 from tests.unit.adapters.tables import rows, texts
 
@@ -31,7 +32,7 @@ def key_of(text: str, least: float, *, below: float = 1.1, hinted: bool = False)
 # --- every word is accounted for ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("text", "expected"), rows("coins", "certain"))
+@each(("text", "expected"), rows("coins", "certain"))
 def test_questions_and_their_keys(text: str, expected: str) -> None:
     assert key_of(text, CERTAIN) == expected
 
@@ -41,12 +42,12 @@ def test_a_slip_or_two_directions_cost_little(text: str, expected: str) -> None:
     assert key_of(text, 0.8, below=CERTAIN) == expected
 
 
-@pytest.mark.parametrize(("text", "expected"), rows("coins", "claimed"))
+@each(("text", "expected"), rows("coins", "claimed"))
 def test_claims_for_texts_that_ask(text: str, expected: str) -> None:
     assert key_of(text, CLAIM, below=CERTAIN) == expected
 
 
-@pytest.mark.parametrize("text", texts("coins", "traps"))
+@each("text", texts("coins", "traps"))
 def test_other_people_s_questions_are_left_alone(text: str) -> None:
     assert claim(text, TODAY) is None
 
@@ -82,7 +83,7 @@ def test_a_hint_does_not_make_a_price_of_everything(text: str) -> None:
 # --- days ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("text", "said"), rows("coins", "days"))
+@each(("text", "said"), rows("coins", "days"))
 def test_days_are_given_back_as_said(text: str, said: str) -> None:
     found = dates.find(text, TODAY)
     assert found is not None

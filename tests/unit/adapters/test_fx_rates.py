@@ -20,6 +20,7 @@ from adapters.currency.questions import Question, read_question
 from node.core.model import CERTAIN, CLAIM, Failed, Found, Freshness, Missed, Recognition
 from node.core.settings import AdapterSettings
 from node.language.reading import read
+from tests.each import each
 from tests.manual_clock import ManualClock
 from tests.simulators.frankfurter import FrankfurterStandIn
 from tests.unit.adapters.asking import FAULTS, Asking, is_claimed
@@ -56,7 +57,7 @@ def question_of(text: str, least: float, *, below: float = 1.1) -> Row:
 # --- questions ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("row", rows("fx", "certain"), ids=lambda row: row[0])
+@each("row", rows("fx", "certain"))
 def test_reads_both_currencies_the_amount_and_the_day(row: Row) -> None:
     assert question_of(str(row[0]), CERTAIN) == row[1:]
 
@@ -66,24 +67,24 @@ def test_an_amount_may_be_the_price_of_something(row: Row) -> None:
     assert question_of(str(row[0]), CLAIM, below=CERTAIN) == row[1:]
 
 
-@pytest.mark.parametrize("row", rows("fx", "read"), ids=lambda row: row[0])
+@each("row", rows("fx", "read"))
 def test_a_counter_currency_may_be_an_adjective_and_one_unit_is_told_in_another(row: Row) -> None:
     assert question_of(str(row[0]), 0) == row[1:]
 
 
-@pytest.mark.parametrize("text", texts("fx", "traps"))
+@each("text", texts("fx", "traps"))
 def test_does_not_claim_what_merely_has_a_currency_in_it(text: str) -> None:
     assert read_question(text, TODAY) is None
 
 
-@pytest.mark.parametrize("hinted", [False, True])
-@pytest.mark.parametrize("text", texts("fx", "no number"))
+@each("hinted", [False, True])
+@each("text", texts("fx", "no number"))
 def test_a_number_that_is_not_understood_is_never_left_out(text: str, hinted: bool) -> None:
     assert read_question(text, TODAY, hinted=hinted) is None
 
 
-@pytest.mark.parametrize("hinted", [False, True])
-@pytest.mark.parametrize("text", texts("fx", "no counter currency"))
+@each("hinted", [False, True])
+@each("text", texts("fx", "no counter currency"))
 def test_no_counter_currency_is_made_up(text: str, hinted: bool) -> None:
     assert read_question(text, TODAY, hinted=hinted) is None
 
@@ -168,7 +169,7 @@ def test_a_follow_up_takes_no_number_that_it_does_not_understand(fragment: str) 
     assert fx_questions.follow_up(fragment, "usd to eur", TODAY) is None
 
 
-@pytest.mark.parametrize(("text", "amount"), rows("fx", "amounts"))
+@each(("text", "amount"), rows("fx", "amounts"))
 def test_amounts(text: str, amount: str) -> None:
     tokens = classified(split(read(text).plain))
     assert [token.value for token in tokens] == [amount, "usd"]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from adapters.math_calculator import MathCalculator
 from node.core.caller import Caller
 from node.core.model import CERTAIN, Found, Query
+from tests.each import each
 from tests.manual_clock import ManualClock
 from tests.unit.adapters.tables import rows
 
@@ -18,7 +19,7 @@ NOW = datetime(2026, 5, 18, 12, tzinfo=UTC)
 CALCULATOR = MathCalculator(ManualClock(NOW))
 
 
-@pytest.mark.parametrize(("earlier", "fragment", "expr", "answer"), rows("math", "follow ups"))
+@each(("earlier", "fragment", "expr", "answer"), rows("math", "follow ups"))
 def test_goes_on_to_a_text_that_is_read_with_certainty(
     earlier: str, fragment: str, expr: str, answer: str
 ) -> None:
@@ -30,7 +31,7 @@ def test_goes_on_to_a_text_that_is_read_with_certainty(
     assert (claim.slots["expr"], claim.slots["answer"]) == (expr, answer)
 
 
-@pytest.mark.parametrize(("earlier", "fragment"), rows("math", "no follow ups"))
+@each(("earlier", "fragment"), rows("math", "no follow ups"))
 def test_says_nothing_where_there_is_no_one_reading(earlier: str, fragment: str) -> None:
     assert CALCULATOR.follow_up(fragment, earlier, NOW) is None
 

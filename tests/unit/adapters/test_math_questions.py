@@ -10,6 +10,7 @@ from adapters.math_calculator import MathCalculator
 from adapters.math_calculator.solution import Solution
 from adapters.math_calculator.understand import understand
 from node.core.model import CERTAIN
+from tests.each import each
 from tests.manual_clock import ManualClock
 from tests.unit.adapters.asking import is_claimed
 from tests.unit.adapters.tables import rows, texts
@@ -36,7 +37,7 @@ def understood(text: str, today: date = TODAY) -> Solution:
     return solution
 
 
-@pytest.mark.parametrize(("text", "expr", "answer", "kind"), QUESTIONS)
+@each(("text", "expr", "answer", "kind"), QUESTIONS)
 def test_claims_with_canonical_slots(
     calculator: MathCalculator, text: str, expr: str, answer: str, kind: str
 ) -> None:
@@ -49,13 +50,13 @@ def test_claims_with_canonical_slots(
     assert claim.reason
 
 
-@pytest.mark.parametrize(("expr", "answer", "kind"), sorted({row[1:] for row in QUESTIONS}))
+@each(("expr", "answer", "kind"), sorted({row[1:] for row in QUESTIONS}))
 def test_canonical_text_reads_back_to_the_same(expr: str, answer: str, kind: str) -> None:
     again = understood(f"={expr}")
     assert (again.expr, again.answer, again.kind) == (expr, answer, kind)
 
 
-@pytest.mark.parametrize(("text", "expr", "answer"), CHAT)
+@each(("text", "expr", "answer"), CHAT)
 def test_chat_and_other_languages_are_read_to_the_canonical_expression(
     calculator: MathCalculator, text: str, expr: str, answer: str
 ) -> None:
@@ -66,7 +67,7 @@ def test_chat_and_other_languages_are_read_to_the_canonical_expression(
     assert (again.expr, again.answer) == (expr, answer)
 
 
-@pytest.mark.parametrize(("text", "answer", "unit"), rows("math", "exact"))
+@each(("text", "answer", "unit"), rows("math", "exact"))
 def test_whole_questions_are_exact(
     calculator: MathCalculator, text: str, answer: str, unit: str | None
 ) -> None:
@@ -76,17 +77,17 @@ def test_whole_questions_are_exact(
     assert (claim.slots["answer"], claim.slots["unit"]) == (answer, unit)
 
 
-@pytest.mark.parametrize(("text", "expr"), rows("math", "decimal commas"))
+@each(("text", "expr"), rows("math", "decimal commas"))
 def test_a_comma_before_one_or_two_digits_of_an_amount_is_decimal(text: str, expr: str) -> None:
     assert understood(text).expr == expr
 
 
-@pytest.mark.parametrize(("text", "answer"), rows("math", "signs and powers"))
+@each(("text", "answer"), rows("math", "signs and powers"))
 def test_signs_and_powers_in_words(text: str, answer: str) -> None:
     assert understood(text).answer == answer
 
 
-@pytest.mark.parametrize(("text", "expr", "part"), rows("math", "facts without an answer"))
+@each(("text", "expr", "part"), rows("math", "facts without an answer"))
 def test_definite_facts_without_an_answer_are_claimed_and_said(
     text: str, expr: str | None, part: str
 ) -> None:
@@ -97,7 +98,7 @@ def test_definite_facts_without_an_answer_are_claimed_and_said(
     assert expr is None or solution.expr == expr
 
 
-@pytest.mark.parametrize("text", texts("math", "left alone"))
+@each("text", texts("math", "left alone"))
 def test_leaves_other_questions_alone(calculator: MathCalculator, text: str) -> None:
     assert calculator.recognise(text, NOW) is None
 

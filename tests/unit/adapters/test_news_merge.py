@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from adapters.news.merge import Entry, Wanted, clean_url, haystack, matches, merge, of_source, topic_words
+from tests.each import each
 
 NOW = datetime(2026, 5, 18, 9, 0, tzinfo=UTC)
 
@@ -73,7 +74,7 @@ def test_tracking_is_taken_off_links_and_nothing_else(url: object, clean: str | 
     assert clean_url(url) == clean
 
 
-@pytest.mark.parametrize(
+@each(
     ("topic", "title", "found"),
     [
         ("tesla", "Tesla's recall grows", True),

@@ -14,6 +14,7 @@ from adapters.news.questions import read_question
 from adapters.news.slots import NewsQuestion, canonical_key
 from node.core.model import CERTAIN, CLAIM
 from node.language.reading import word_list
+from tests.each import each
 from tests.unit.adapters.asking import is_claimed
 from tests.unit.adapters.tables import Row, rows, texts
 
@@ -35,12 +36,12 @@ def strength_of(text: str) -> float:
     return 0.0 if asked is None else asked.strength
 
 
-@pytest.mark.parametrize("row", rows("news", "questions"), ids=lambda row: row[0])
+@each("row", rows("news", "questions"))
 def test_questions_and_their_slots(row: Row) -> None:
     assert slots(str(row[0])) == row[1:]
 
 
-@pytest.mark.parametrize("text", [*texts("news", "traps"), ""])
+@each("text", [*texts("news", "traps"), ""])
 def test_what_only_speaks_of_news_is_no_claim(text: str) -> None:
     assert strength_of(text) < CLAIM
 
@@ -161,10 +162,8 @@ def test_any_heap_of_its_own_words_is_read(words: list[str], hinted: bool) -> No
     assert asked is None or 0 < asked.strength <= 1
 
 
-@pytest.mark.parametrize("hinted", [False, True])
-@pytest.mark.parametrize(
-    "text", ["read", "hit me with", "only 3", "top 5, today", "bbc, yesterday", "3, 4,", "?,"]
-)
+@each("hinted", [False, True])
+@each("text", ["read", "hit me with", "only 3", "top 5, today", "bbc, yesterday", "3, 4,", "?,"])
 def test_a_clause_of_which_nothing_is_left_is_read(text: str, hinted: bool) -> None:
     asked = read_question(text, TODAY, hinted=hinted)
     assert asked is None or 0 < asked.strength <= 1

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.grammar.one_slip import MENDED_MAX, is_one_slip, mended
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "meant", "expected"),
     [
         ("curent", "current", True),

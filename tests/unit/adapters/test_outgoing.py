@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.outgoing import may_leave
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "jane.roe@example.com",
@@ -54,7 +54,7 @@ def test_what_may_be_private_stays(text: str) -> None:
     assert not may_leave(text)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "Ada Lovelace",

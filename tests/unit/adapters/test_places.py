@@ -12,6 +12,7 @@ from adapters.grammar import place_facts, place_scripts, places
 from adapters.grammar.place_names import AREAS, EXONYMS, SIMPLIFIED
 from bench import gazetteer_file
 from node.language.reading import read
+from tests.each import each
 from tests.unit.adapters.tables import rows, texts
 
 
@@ -27,7 +28,7 @@ def place_of(text: str) -> places.Place:
     return place
 
 
-@pytest.mark.parametrize(("text", "name", "zone"), rows("places", "places"))
+@each(("text", "name", "zone"), rows("places", "places"))
 def test_finds_the_place_by_its_canonical_name(text: str, name: str, zone: str) -> None:
     said = found(text)
     assert (said.name, place_of(text).zone) == (name, zone)
@@ -44,12 +45,12 @@ def test_a_region_or_country_beside_the_name_narrows_it(
     assert (said.name, said.region, said.country) == (name, region, country)
 
 
-@pytest.mark.parametrize("text", texts("places", "everyday words"))
+@each("text", texts("places", "everyday words"))
 def test_everyday_words_are_no_places(text: str) -> None:
     assert places.find(read(text).words)[0] is None
 
 
-@pytest.mark.parametrize(("text", "name"), rows("places", "names"))
+@each(("text", "name"), rows("places", "names"))
 def test_everyday_words_after_a_preposition_and_names_of_other_languages_are_places(
     text: str, name: str
 ) -> None:
@@ -75,7 +76,7 @@ def test_an_unknown_name_is_returned_only_when_asked_for() -> None:
     assert places.find(words, unknown=True)[0] == places.Said("Qwzrtown")
 
 
-@pytest.mark.parametrize(("text", "name"), rows("places", "scripts"))
+@each(("text", "name"), rows("places", "scripts"))
 def test_other_scripts(text: str, name: str) -> None:
     said, rest = place_scripts.find_script(read(text).plain)
     assert said is not None
@@ -126,7 +127,7 @@ def test_a_region_takes_its_country_and_is_told_from_a_country() -> None:
     assert place_of("weather in georgia").country_code == "GE"
 
 
-@pytest.mark.parametrize("line", EXONYMS.strip().splitlines())
+@each("line", EXONYMS.strip().splitlines())
 def test_every_exonym_names_a_town_of_the_gazetteer(line: str) -> None:
     name, country, *others = line.split("|")
     found(f"weather in {name}")
@@ -134,7 +135,7 @@ def test_every_exonym_names_a_town_of_the_gazetteer(line: str) -> None:
         assert not other.isascii() or place_of(f"weather in {other}").country_code == country, other
 
 
-@pytest.mark.parametrize("line", AREAS.strip().splitlines())
+@each("line", AREAS.strip().splitlines())
 def test_every_area_has_a_town_of_the_gazetteer(line: str) -> None:
     country, name, _, *_ = line.split("|")
     place = place_of(f"weather in {name}")

@@ -586,7 +586,8 @@ async def test_the_default_budgets_are_careful(kit: Kit) -> None:
 
 async def test_balldontlie_steps_in_when_espn_fails(kit: Kit) -> None:
     kit.build(key=kit.ball.KEY)
-    kit.ball.game(YESTERDAY, "BOS", "LAL", status="Final", scores=(105, 112), period=5, time="Final")
+    lost = kit.ball.game(YESTERDAY, "BOS", "LAL", status="Final", scores=(105, 112), period=5, time="Final")
+    lost.update(date=f"{YESTERDAY}T00:00:00.000Z")  # as older versions wrote it
     kit.espn.misbehave("status", times=None, status=403)
     evidence = await kit.found(LOST)
     assert evidence.text == (

@@ -14,6 +14,7 @@ from adapters.scores.questions import read_question
 from adapters.scores.slots import METRICS, Asked, asked_of, days_of, key_of
 from adapters.scores.teams import LEAGUES, NAMES, TEAMS, from_feed, team_of
 from node.core.model import CERTAIN, CLAIM
+from tests.each import each
 from tests.unit.adapters.tables import Row, rows, texts
 
 NOW = datetime(2026, 5, 18, 9, 0, tzinfo=UTC)
@@ -36,12 +37,12 @@ def slots_of(text: str, least: float) -> Row:
     return asked.league, asked.team, asked.opponent, asked.date, asked.metric
 
 
-@pytest.mark.parametrize("row", QUESTIONS, ids=lambda row: row[0])
+@each("row", QUESTIONS)
 def test_questions_and_their_slots(row: Row) -> None:
     assert slots_of(str(row[0]), CLAIM) == row[1:]
 
 
-@pytest.mark.parametrize(("text", "lacking"), rows("scores", "not wholly read"))
+@each(("text", "lacking"), rows("scores", "not wholly read"))
 def test_what_could_not_be_read_of_a_question_is_never_dropped(text: str, lacking: str | None) -> None:
     found = read_question(text, NOW)
     assert found is not None
@@ -65,7 +66,7 @@ def test_capitals_change_nothing() -> None:
         assert strength_of(text.upper()) < CLAIM, text
 
 
-@pytest.mark.parametrize("text", TRAPS)
+@each("text", TRAPS)
 def test_traps_are_not_claimed(text: str) -> None:
     assert strength_of(text) < CLAIM
 
@@ -106,7 +107,7 @@ def test_a_hint_needs_a_name_and_keeps_the_traps() -> None:
 # --- follow-ups -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("row", rows("scores", "follow ups"), ids=lambda row: row[1])
+@each("row", rows("scores", "follow ups"))
 def test_follow_ups_fill_one_slot(row: Row) -> None:
     earlier, fragment, *slots = row
     said = follow_up(str(fragment), str(earlier), NOW)

@@ -26,6 +26,7 @@ from adapters.snapshot.slots import LAST, UPCOMING, Question, question_of
 from adapters.snapshot.spaces import BY_NAME, SPACES
 from node.core.model import CERTAIN, CLAIM, Failed, Found, Freshness, Kind, Missed, Unclear
 from node.core.settings import AdapterSettings
+from tests.each import each
 from tests.manual_clock import ManualClock
 from tests.simulators.snapshot import NOW, SnapshotStandIn, StandInProposal
 from tests.unit.adapters.asking import FAULTS, Asking
@@ -55,7 +56,7 @@ def votes(hub: SnapshotStandIn, http: aiohttp.ClientSession) -> Votes:
 # --- recognition --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("row", rows("snapshot", "certain"), ids=lambda row: row[0])
+@each("row", rows("snapshot", "certain"))
 def test_questions_and_their_slots(row: Row) -> None:
     text, space, proposal, metric, topic, when = row
     read = read_question(str(text), TODAY)
@@ -64,10 +65,9 @@ def test_questions_and_their_slots(row: Row) -> None:
     assert read.strength >= CERTAIN
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [*texts("snapshot", "traps"), "", "proposal " * 4_000 + "uniswap", "uniswap " * 9_000],
-    ids=lambda text: text[:30],
 )
 def test_what_is_not_asked_of_snapshot(text: str) -> None:
     assert read_question(text, TODAY) is None
@@ -301,7 +301,7 @@ async def test_other_kinds_of_votes(
     assert said in await votes.said("result of ens ep 7")
 
 
-@pytest.mark.parametrize(("title", "series", "digits", "fits"), rows("snapshot", "titles"))
+@each(("title", "series", "digits", "fits"), rows("snapshot", "titles"))
 def test_which_titles_bear_a_number(title: str, series: str | None, digits: str, fits: str) -> None:
     assert (bears(series or "", digits).search(title) is not None) == (fits == "yes")
 

@@ -12,6 +12,7 @@ from adapters.snapshot.pairs import read_pair
 from adapters.snapshot.slots import question_of
 from node.core.model import CERTAIN, Freshness, Missed
 from node.core.settings import AdapterSettings
+from tests.each import each
 from tests.manual_clock import ManualClock
 from tests.simulators.snapshot import NOW, SnapshotStandIn
 from tests.unit.adapters.asking import Asking, is_claimed
@@ -20,7 +21,7 @@ from tests.unit.adapters.tables import Row, rows, texts
 UNI = "uniswapgovernance.eth"
 
 
-@pytest.mark.parametrize("row", rows("snapshot", "pairs"), ids=lambda row: row[0])
+@each("row", rows("snapshot", "pairs"))
 def test_two_proposals_are_read(row: Row) -> None:
     read = read_pair(str(row[0]))
     assert read is not None

@@ -21,6 +21,7 @@ from adapters.weather.asked import (
 from adapters.weather.questions import Understood, follow_up, understand
 from node.core.model import CERTAIN, CLAIM
 from node.language.reading import word_list
+from tests.each import each
 from tests.unit.adapters.asking import is_claimed
 from tests.unit.adapters.tables import rows, texts
 
@@ -52,14 +53,14 @@ def slots(said: str | None) -> dict[str, str | None]:
     return {**dict.fromkeys(names), "metric": "weather", **dict(pairs)}
 
 
-@pytest.mark.parametrize(("text", "said"), rows("weather", "questions"))
+@each(("text", "said"), rows("weather", "questions"))
 def test_slots_are_read_exactly(text: str, said: str | None) -> None:
     found = understood(text)
     assert found.strength >= CLAIM
     assert dict(found.question.slots()) == slots(said)
 
 
-@pytest.mark.parametrize("text", [*texts("weather", "traps"), ""])
+@each("text", [*texts("weather", "traps"), ""])
 def test_traps_are_left_alone(text: str) -> None:
     assert strength_of(text) < CLAIM
 
@@ -105,7 +106,7 @@ def test_what_only_tells_and_two_questions_are_never_certain(text: str) -> None:
     assert strength_of(text) < CERTAIN
 
 
-@pytest.mark.parametrize("text", texts("weather", "times that cannot be read"))
+@each("text", texts("weather", "times that cannot be read"))
 def test_a_time_that_cannot_be_read_is_told(text: str) -> None:
     found = understood(text)
     assert found.time_unread
@@ -139,7 +140,7 @@ def test_celsius_is_the_default_also_when_said() -> None:
     assert key("temperature in Oslo") == key("temperature in Oslo in celsius")
 
 
-@pytest.mark.parametrize(("earlier", "fragment", "said"), rows("weather", "follow ups"))
+@each(("earlier", "fragment", "said"), rows("weather", "follow ups"))
 def test_follow_ups(earlier: str, fragment: str, said: str) -> None:
     text = follow_up(fragment, earlier, TODAY)
     assert text is not None
@@ -148,7 +149,7 @@ def test_follow_ups(earlier: str, fragment: str, said: str) -> None:
     assert dict(found.question.slots()) == slots(said)
 
 
-@pytest.mark.parametrize(("earlier", "fragment"), rows("weather", "no follow ups"))
+@each(("earlier", "fragment"), rows("weather", "no follow ups"))
 def test_other_fragments_are_left_alone(earlier: str, fragment: str) -> None:
     assert follow_up(fragment, earlier, TODAY) is None
 
@@ -248,7 +249,7 @@ def test_a_continent_or_a_code_is_no_town(text: str) -> None:
     assert understood(text).question.place is None
 
 
-@pytest.mark.parametrize(("text", "place", "region", "country"), rows("weather", "regions"))
+@each(("text", "place", "region", "country"), rows("weather", "regions"))
 def test_a_region_said_after_a_name_is_never_taken_for_it_nor_dropped(
     text: str, place: str, region: str | None, country: str | None
 ) -> None:
@@ -262,7 +263,7 @@ def test_a_region_said_after_a_name_is_never_taken_for_it_nor_dropped(
     assert understood(again).question == question
 
 
-@pytest.mark.parametrize(("text", "one", "other"), rows("weather", "two at once"))
+@each(("text", "one", "other"), rows("weather", "two at once"))
 def test_two_places_or_days_are_told_and_never_certain(text: str, one: str, other: str) -> None:
     found = understood(text)
     assert is_claimed(found.strength)

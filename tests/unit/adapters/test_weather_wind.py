@@ -15,6 +15,7 @@ from adapters.weather.questions import follow_up, understand
 from node.core.model import Unclear
 from node.core.settings import AdapterSettings
 from tests.contracts.adapter_case import NOW, FixedDay
+from tests.each import each
 from tests.simulators.open_meteo import OpenMeteoStandIn
 from tests.unit.adapters.asking import Asking
 from tests.unit.adapters.tables import rows
@@ -35,7 +36,7 @@ def weather(source: OpenMeteoStandIn, http: aiohttp.ClientSession) -> Forecasts:
     return Asking(Weather(at, at, at, http, FixedDay()), FixedDay())
 
 
-@pytest.mark.parametrize(("text", "metric", "unit"), rows("weather", "units"))
+@each(("text", "metric", "unit"), rows("weather", "units"))
 def test_units_are_read(text: str, metric: str, unit: str | None) -> None:
     found = understand(text, TODAY)
     assert found is not None, text
@@ -47,7 +48,7 @@ def test_units_are_read(text: str, metric: str, unit: str | None) -> None:
     assert question_of(found.question.slots()) == found.question
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     """wind of change lyrics|gone with the wind|what causes wind|how do wind turbines work
     how fast is 20 knots
@@ -92,7 +93,7 @@ def test_another_unit_goes_on() -> None:
     assert (found.question.place, found.question.unit) == ("Oslo", "mph")
 
 
-@pytest.mark.parametrize(("text", "place"), rows("weather", "coordinates and states"))
+@each(("text", "place"), rows("weather", "coordinates and states"))
 def test_coordinates_and_states_are_places(text: str, place: str) -> None:
     found = understand(text, TODAY)
     assert found is not None, text

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from adapters.grammar import when
 from adapters.grammar.when import When
 from node.language.reading import read
+from tests.each import each
 from tests.unit.adapters.tables import rows, texts
 
 TODAY = date(2026, 11, 18)
@@ -22,7 +23,7 @@ def found(text: str, *, past: bool = False) -> tuple[str | None, tuple[str, ...]
     return (None if got is None else got.said), rest
 
 
-@pytest.mark.parametrize(("text", "said"), rows("when", "times"))
+@each(("text", "said"), rows("when", "times"))
 def test_a_time_is_found_and_taken_out(text: str, said: str) -> None:
     got, _ = when.find(read(text).words, TODAY)
     assert got is not None
@@ -47,7 +48,7 @@ def test_its_prepositions_go_with_it(text: str, rest: str) -> None:
     assert found(text)[1] == tuple(rest.split())
 
 
-@pytest.mark.parametrize("text", [*texts("when", "no times"), ""])
+@each("text", [*texts("when", "no times"), ""])
 def test_what_is_no_one_time_is_none_and_leaves_the_words(text: str) -> None:
     got, rest = found(text)
     assert got is None
@@ -89,8 +90,8 @@ def test_a_malformed_slot_is_none(said: str) -> None:
     assert when.resolve(said, TODAY) is None
 
 
-@pytest.mark.parametrize("today", [date(1, 1, 1), date(9999, 12, 31)])
-@pytest.mark.parametrize(
+@each("today", [date(1, 1, 1), date(9999, 12, 31)])
+@each(
     "text",
     ["tomorrow", "yesterday", "next year", "last month", "in 300 days", "300 days ago", "in may"],
 )
@@ -141,7 +142,7 @@ def test_any_text_is_read(text: str, today: date) -> None:
     when.resolve(text, today)
 
 
-@pytest.mark.parametrize(("text", "said", "rest"), rows("when", "scripts"))
+@each(("text", "said", "rest"), rows("when", "scripts"))
 def test_other_scripts(text: str, said: str, rest: str | None) -> None:
     got, left = when.find_script(read(text).plain, TODAY)
     assert got is not None

@@ -21,6 +21,7 @@ from adapters.wikipedia.adapter import Wikipedia, spellings
 from adapters.wikipedia.questions import read_subject, title_of
 from node.core.model import CERTAIN, CLAIM, Failed, Freshness, Missed, Unclear
 from node.core.settings import AdapterSettings
+from tests.each import each
 from tests.manual_clock import ManualClock
 from tests.simulators.wikipedia import StandInPage, WikipediaStandIn
 from tests.unit.adapters.asking import FAULTS, Asking, is_claimed
@@ -48,7 +49,7 @@ def wiki(site: WikipediaStandIn, http: aiohttp.ClientSession) -> Wiki:
 # --- recognition --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("text", "title"), rows("wikipedia", "named"))
+@each(("text", "title"), rows("wikipedia", "named"))
 def test_naming_wikipedia_is_certain(text: str, title: str) -> None:
     subject = read_subject(text)
     assert subject is not None
@@ -56,7 +57,7 @@ def test_naming_wikipedia_is_certain(text: str, title: str) -> None:
     assert subject.strength >= CERTAIN
 
 
-@pytest.mark.parametrize(("text", "title"), rows("wikipedia", "subjects"))
+@each(("text", "title"), rows("wikipedia", "subjects"))
 def test_a_clear_subject_gets_a_weak_claim(text: str, title: str) -> None:
     subject = read_subject(text)
     assert subject is not None
@@ -64,10 +65,9 @@ def test_a_clear_subject_gets_a_weak_claim(text: str, title: str) -> None:
     assert 0.3 <= subject.strength <= 0.45 < CLAIM
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [*texts("wikipedia", "traps"), "", "who is " + "very " * 400 + "long", "wikipedia " * 6_000],
-    ids=lambda text: text[:40],
 )
 def test_what_is_no_question_for_an_encyclopedia(text: str) -> None:
     assert read_subject(text) is None

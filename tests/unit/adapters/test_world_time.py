@@ -26,6 +26,7 @@ from node.core.model import (
     Slots,
     Unclear,
 )
+from tests.each import each
 from tests.manual_clock import ManualClock
 from tests.unit.adapters.asking import Asking
 from tests.unit.adapters.tables import Row, rows, texts
@@ -67,7 +68,7 @@ def slots_of(text: str, least: float, *, below: float = 1.1) -> Row:
 # --- questions ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("row", rows("time", "certain"), ids=lambda row: row[0])
+@each("row", rows("time", "certain"))
 def test_reads_the_places_and_the_time(row: Row) -> None:
     assert slots_of(str(row[0]), CERTAIN) == row[1:]
 
@@ -77,18 +78,18 @@ def test_what_happens_then_may_be_told_where_a_time_is_converted(row: Row) -> No
     assert slots_of(str(row[0]), CLAIM, below=CERTAIN) == row[1:]
 
 
-@pytest.mark.parametrize("text", texts("time", "traps"))
+@each("text", texts("time", "traps"))
 def test_does_not_claim_other_questions_about_time(text: str) -> None:
     assert read_question(text, TODAY) is None
 
 
-@pytest.mark.parametrize("hinted", [False, True])
-@pytest.mark.parametrize("text", texts("time", "wordings and lists"))
+@each("hinted", [False, True])
+@each("text", texts("time", "wordings and lists"))
 def test_neither_the_wording_nor_a_list_of_zones_is_the_time(text: str, hinted: bool) -> None:
     assert read_question(text, TODAY, hinted=hinted) is None
 
 
-@pytest.mark.parametrize("row", rows("time", "read"), ids=lambda row: row[0])
+@each("row", rows("time", "read"))
 def test_a_town_goes_with_the_region_behind_it_and_a_date_is_told_by_the_time(row: Row) -> None:
     assert slots_of(str(row[0]), 0) == row[1:]
 
@@ -170,7 +171,7 @@ async def test_the_wording_of_answers(text: str, said: str) -> None:
     assert (await told(text)).text == said
 
 
-@pytest.mark.parametrize(("text", "part"), rows("time", "parts of answers"))
+@each(("text", "part"), rows("time", "parts of answers"))
 async def test_skipped_times_and_choices_are_named(text: str, part: str) -> None:
     assert part in (await told(text)).text
 

@@ -13,6 +13,7 @@ from node.answer.context import ORDER_REMARK, estimate, pack
 from node.language.markup import DATA_MARK, LABEL_LINE, THINK_TAG, defang
 from node.language.orders import CHAT_TOKEN, gives_orders
 from node.models.embedders.local import TOKENIZER, tokens_of
+from tests.each import each
 from tests.unit.answer.material import adapter, document
 from tests.unit.pipeline.tables import sections
 
@@ -203,14 +204,14 @@ def test_evidence_cannot_speak_for_other_sources() -> None:
     assert defang("As proven [2], and [13].") == "As proven (2), and (13)."
 
 
-@pytest.mark.parametrize("sentence", SENTENCES["orders"])
+@each("sentence", SENTENCES["orders"])
 def test_orders_are_left_out_and_reported(sentence: str) -> None:
     packed = pack([document(f"The quorum is ten. {sentence} The hall is blue.")], 1_000)
     assert packed.blocks[0].text == f"The quorum is ten. {ORDER_REMARK} The hall is blue."
     assert packed.blocks[0].orders == 1
 
 
-@pytest.mark.parametrize("sentence", SENTENCES["ordinary"])
+@each("sentence", SENTENCES["ordinary"])
 def test_ordinary_sentences_stay(sentence: str) -> None:
     assert not gives_orders(sentence)
 

@@ -12,13 +12,14 @@ from node.answer.context import Block, pack
 from node.answer.model_answer import must_rest_on_evidence
 from node.core.errors import Rejected
 from node.core.model import Draft, Kind, SourceRef
+from tests.each import each
 from tests.unit.answer.material import adapter, document
 from tests.unit.pipeline.tables import sections
 
 SENTENCES = sections(__file__, "sentences.txt")
 
 
-@pytest.mark.parametrize("text", [*SENTENCES["abstains"], ""])
+@each("text", [*SENTENCES["abstains"], ""])
 def test_these_abstain(text: str) -> None:
     assert grounding.abstains(text)
 

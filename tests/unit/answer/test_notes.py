@@ -18,6 +18,7 @@ from node.answer.peer_claims import CLAIM
 from node.core.errors import NodeError, Unavailable
 from node.core.model import Draft, Evidence, Freshness, SourceRef
 from node.core.ports import Prompt
+from tests.each import each
 from tests.manual_clock import ManualClock
 from tests.unit.answer.material import ScriptedGenerator, compose, document
 
@@ -175,6 +176,11 @@ async def test_a_peers_claim_is_read_only_where_ours_holds_nothing() -> None:
     found, engine = await read(surely(paint=0.01, pearls=0.9), PEARLS, PAINT)
     assert found.kept == [PEARLS]
     assert "paint" in engine.prompts[0].user
+
+
+async def test_a_claim_counts_where_the_trained_reader_sees_nothing_of_ours() -> None:
+    found, _ = await read_by(Trained(pearls=0.999), PEARLS)
+    assert found.kept == [PEARLS]
 
 
 @pytest.mark.parametrize("script", [GONE, "perhaps"])
@@ -454,7 +460,7 @@ async def test_beside_the_trained_reader_only_measured_models_read(model: str, i
     assert readers.unmeasured == (set() if is_measured else {model})
 
 
-@pytest.mark.parametrize(
+@each(
     ("asked", "evidence", "shares", "is_meant"),
     [
         ("what are blocks", [entry("blocks"), entry("pins")], BLOCKS, True),

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from node.answer.papers import asks_for_papers, without_invented
+from tests.each import each
 from tests.unit.pipeline.tables import sections
 
 SENTENCES = sections(__file__, "sentences.txt")
 
 
-@pytest.mark.parametrize("text", SENTENCES["asks for papers"])
+@each("text", SENTENCES["asks for papers"])
 def test_asks_what_studies_say(text: str) -> None:
     assert asks_for_papers(text)
 

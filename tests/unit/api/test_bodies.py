@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from node.api import bodies
 from node.api.received import parse_json
 from node.core.errors import BadInput
+from tests.each import each
 
 VALUES: Any = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 2**70) | st.floats(allow_nan=False) | st.text(max_size=6),
@@ -40,7 +41,7 @@ def test_both_ways_agree(more: dict[str, Any], query: str) -> None:
     assert outcome(lambda: bodies.parse(body, bodies.Chat)) == by_fields
 
 
-@pytest.mark.parametrize(
+@each(
     "body",
     [
         b"",

@@ -13,15 +13,17 @@ import pytest
 from aiohttp import web
 from mcp import Client
 
+from node.api.access import Access
 from node.api.logs import LOGS
 from node.api.mcp import door as mcp_door
 from node.api.mcp.node import Body, Reply
 from node.api.mcp.tools import made
 from node.api.received import BODY
-from node.api.request import CALLER, ID, SERVICE
+from node.api.request import ACCESS, CALLER, ID, SERVICE
 from node.core.caller import Caller
 from node.core.errors import BadInput, CorruptState, NodeError, NotFound
 from node.core.ports import Tell
+from node.core.server_settings import Server
 from node.pipeline.service import Service
 from tests.unit.api.door import application, listening
 
@@ -168,6 +170,12 @@ async def test_nothing_can_be_made_public_and_a_false_receipt_is_refused() -> No
         done = await client.call_tool("remember", {"query": "a", "answer": "b", "scope": "public"})
         assert done.is_error
         assert stub.asked == []
+        for ttl_s in (0, 10**30):  # past what a node takes, and past what JSON's readers take
+            said = {"query": "a", "answer": "b", "ttl_s": ttl_s}
+            done = await client.call_tool("remember", said)
+            assert done.is_error
+            assert "ttl_s" in done.content[0].text
+        assert stub.asked == []
         done = await client.call_tool("explain", {"index": 4})
         assert done.is_error
         assert "receipt" in done.content[0].text
@@ -199,7 +207,7 @@ async def bridge(service: Service) -> AsyncIterator[str]:
         return response
 
     app = web.Application(middlewares=[door])
-    app[SERVICE], app[LOGS] = service, {}
+    app[SERVICE], app[LOGS], app[ACCESS] = service, {}, Access(Server())
     for method, path, handler in mcp_door.ROUTES:
         app.router.add_route(method, path, handler)
     async with listening(app) as url:

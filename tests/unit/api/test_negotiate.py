@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from node.api.downloads import attachment
 from node.api.negotiate import CAR, DAG_JSON, IPNS_RECORD, RAW, Wanted, accepted, negotiate, readable
 from node.core.errors import BadInput
+from tests.each import each
 from tests.unit.pipeline.tables import cells, sections
 
 ROWS = sections(__file__, "negotiate.txt")
@@ -27,7 +28,7 @@ def query_of(text: str) -> dict[str, str]:
     return {} if text == "none" else dict(parse_qsl(text, keep_blank_values=True))
 
 
-@pytest.mark.parametrize("row", ROWS["wanted"])
+@each("row", ROWS["wanted"])
 def test_what_is_wanted(row: str) -> None:
     query, accept, name, dups = read(row)
     wanted = negotiate(query_of(query), accept)
@@ -61,7 +62,7 @@ def test_a_query_that_cannot_be_met_is_a_bad_request(query: dict[str, str]) -> N
         negotiate(query, "")
 
 
-@pytest.mark.parametrize("row", ROWS["location"])
+@each("row", ROWS["location"])
 def test_an_address_that_needs_no_accept_header(row: str) -> None:
     query, accept, location = read(row)
     wanted = negotiate(query_of(query), accept)

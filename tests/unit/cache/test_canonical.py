@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from node.cache.matching import aliases
 from node.cache.matching.stem import canonical
 from node.cache.matching.token import CODE, END, NUMBER
 from node.cache.matching.tokens import tokenise
+from tests.each import each
 from tests.unit.cache.tables import rows
 
 
@@ -15,7 +14,7 @@ def read(text: str) -> str:
     return " ".join(token.text for token in tokenise(text) if token.kind != END)
 
 
-@pytest.mark.parametrize(("text", "said"), rows(__file__, "canonical.txt"))
+@each(("text", "said"), rows(__file__, "canonical.txt"))
 def test_dates_times_units_ordinals_and_names(text: str, said: str) -> None:
     assert read(text) == said
 

@@ -7,12 +7,13 @@ import pytest
 
 from node.cache.keys import keyword_key
 from node.cache.matching.gate import agree
+from tests.each import each
 from tests.unit.cache.tables import rows
 
 PAIRS = rows(__file__, "keys.txt")
 
 
-@pytest.mark.parametrize(("one", "other"), [pair for what, *pair in PAIRS if what == "one"])
+@each(("one", "other"), [pair for what, *pair in PAIRS if what == "one"])
 def test_one_question_one_key(one: str, other: str) -> None:
     assert keyword_key(one) is not None
     assert keyword_key(one) == keyword_key(other)
@@ -21,7 +22,7 @@ def test_one_question_one_key(one: str, other: str) -> None:
         assert verdict.veto is None, verdict.reason
 
 
-@pytest.mark.parametrize(("one", "other"), [pair for what, *pair in PAIRS if what == "two"])
+@each(("one", "other"), [pair for what, *pair in PAIRS if what == "two"])
 def test_two_questions_two_keys(one: str, other: str) -> None:
     assert keyword_key(one) is not None or keyword_key(other) is not None
     assert keyword_key(one) != keyword_key(other)

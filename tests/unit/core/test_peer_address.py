@@ -5,6 +5,7 @@ import pytest
 from node.core.errors import Rejected
 from node.core.ipld.ipns import IpnsName
 from node.core.peer_address import ADDRESS_CHARS_MAX, address_of, is_public, told_address
+from tests.each import each
 
 NAME = IpnsName.of(bytes(range(32)))
 
@@ -25,7 +26,7 @@ def test_one_spelling(text: str, address: str) -> None:
     assert address_of(address) == address
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         *("", "peer.example", "ftp://peer.example", "http://", "http://peer:0", "http://peer:99999"),
@@ -49,7 +50,7 @@ INSIDE = [
 OUTSIDE = ["1.1.1.1", "93.184.216.34", "2606:4700::1111", "::ffff:1.1.1.1", "64:ff9b::1.1.1.1"]
 
 
-@pytest.mark.parametrize("host", [*INSIDE, "one.example", "localhost", "", "2130706433", "127.1"])
+@each("host", [*INSIDE, "one.example", "localhost", "", "2130706433", "127.1"])
 def test_what_is_not_on_the_public_internet(host: str) -> None:
     assert not is_public(host)
 
@@ -61,8 +62,8 @@ def test_what_is_on_the_public_internet(host: str) -> None:
     assert told_address(f"http://{shown}:8642") is not None
 
 
-@pytest.mark.parametrize("by", ["", "http://peer.example", "http://192.168.1.2:8642", NAME.text])
-@pytest.mark.parametrize(
+@each("by", ["", "http://peer.example", "http://192.168.1.2:8642", NAME.text])
+@each(
     "host",
     [
         *(f"[{host}]" if ":" in host else host for host in INSIDE),

@@ -31,6 +31,7 @@ from node.core.record import (
     sign,
     verify_signature,
 )
+from tests.each import each
 from tests.record_builders import START, Author
 
 with warnings.catch_warnings():
@@ -169,7 +170,7 @@ def test_the_forger_of_these_tests_can_make_a_good_block() -> None:
     assert decode(forge(FULL, {})) == FULL
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         *(
@@ -202,10 +203,8 @@ def test_no_field_may_be_missing_or_added(name: str) -> None:
         decode(forge(record, {"extra": 1}))
 
 
-@pytest.mark.parametrize(
-    "wrong", [None, 0, -1, 2**63, True, 1.5, "", "x", "x" * 70_000, b"x", [], [1], {}, {"a": 1}]
-)
-@pytest.mark.parametrize("name", sorted(ALL))
+@each("wrong", [None, 0, -1, 2**63, True, 1.5, "", "x", "x" * 70_000, b"x", [], [1], {}, {"a": 1}])
+@each("name", sorted(ALL))
 def test_no_field_may_have_another_type(name: str, wrong: object) -> None:
     """Either the value is one that the field may have and the record comes back equal, or it is refused."""
     record = ALL[name]
@@ -228,7 +227,7 @@ def test_no_field_may_have_another_type(name: str, wrong: object) -> None:
         assert accepted == []
 
 
-@pytest.mark.parametrize(
+@each(
     "changes",
     [
         *({"v": 2}, {"kind": "question"}, {"query": "What is IPFS?"}, {"query": " What  is IPFS"}),
@@ -252,14 +251,13 @@ def test_no_field_may_have_another_type(name: str, wrong: object) -> None:
         {"supersedes": cbrrr.CID(b"\0\1")},
         {"slots": {"a": cbrrr.CID(bytes(TARGET))}},
     ],
-    ids=str,
 )
 def test_a_signature_does_not_excuse_a_bad_field(changes: dict[str, Any]) -> None:
     with pytest.raises(Rejected):
         decode(forge(FULL, changes))
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "changes"),
     [
         *(
@@ -274,7 +272,6 @@ def test_a_signature_does_not_excuse_a_bad_field(changes: dict[str, Any]) -> Non
             for target in ("", "x", str(TARGET).upper(), "z" + str(TARGET)[1:], str(TARGET) + "a")
         ),
     ],
-    ids=str,
 )
 def test_other_kinds_are_strict_too(name: str, changes: dict[str, Any]) -> None:
     with pytest.raises(Rejected):

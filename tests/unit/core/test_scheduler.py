@@ -47,6 +47,27 @@ async def test_after_a_jump_of_the_wall_clock_no_job_waits_until_that_is_made_up
         scheduler.stop()
 
 
+async def test_what_a_jump_passes_over_is_one_run_and_is_not_counted() -> None:
+    """Over a century an hourly job would have run 876,600 times."""
+    scheduler = Scheduler(SystemClock())
+
+    async def job() -> None:
+        return None
+
+    scheduler.every(3_600, "job", job)
+    scheduler.start()
+    try:
+        found = scheduler._scheduler.get_job("job")
+        late = SystemClock().now() + timedelta(days=36_525)
+        assert found._get_run_times(late) == [found.next_run_time]
+        after = found.trigger.get_next_fire_time(found.next_run_time, late)
+        assert timedelta(hours=1) <= after - late <= timedelta(hours=1.1)
+        again = found.trigger.get_next_fire_time(late, late + timedelta(seconds=2))
+        assert timedelta(hours=1) <= again - late <= timedelta(hours=1.1), "a moment late: no run is put off"
+    finally:
+        scheduler.stop()
+
+
 async def test_without_a_jump_nothing_is_put_off() -> None:
     clock = ManualClock()
 

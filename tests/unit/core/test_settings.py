@@ -9,6 +9,7 @@ import pytest
 
 from node.core.errors import Misconfigured
 from node.core.settings import Settings, load
+from tests.each import each
 
 
 def test_defaults_load_without_any_source() -> None:
@@ -37,7 +38,7 @@ def test_an_adapter_is_set_from_the_environment() -> None:
     assert settings.adapters.coingecko.base_url == "http://127.0.0.1:1/api"
 
 
-@pytest.mark.parametrize(
+@each(
     ("environ", "named"),
     [
         ({"NEUROSWARM_SERVER__PRT": "1"}, "server.prt"),

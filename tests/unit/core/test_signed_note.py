@@ -30,6 +30,7 @@ from node.core.signed_note import (
     cosigned,
     open_checkpoint,
 )
+from tests.each import each
 from tests.tlog_memory import ORIGIN, log_signer, private_key, witness_signer
 
 # C2SP signed-note, "Example".
@@ -144,7 +145,7 @@ def test_extension_lines_are_passed_over_and_signed() -> None:
 R64 = base64.b64encode(ROOT).decode()
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         *("", "\n", "o\n", "o\n1\n", "o\n1\n\n", f"o\n1\n{R64}", f"o\n1\n{R64}\n\n", f"\n1\n{R64}\n"),
@@ -191,7 +192,7 @@ LINE = log_signer().sign(TEXT, 0).line()
 B64 = LINE.split(b" ")[2].strip()
 
 
-@pytest.mark.parametrize(
+@each(
     "data",
     [
         b"",
@@ -210,7 +211,6 @@ B64 = LINE.split(b" ")[2].strip()
         *(note_of(LINE, text=TEXT.replace(b"42", size)) for size in (b"4\x002", b"42\r")),
         *(note_of(LINE, text=TEXT + line) for line in (b"\xff\n", b"\xed\xa0\x80\n", b"\xc0\x80\n")),
     ],
-    ids=lambda data: repr(data.removeprefix(TEXT))[:100],
 )
 def test_other_bytes_are_no_notes(data: bytes) -> None:
     with pytest.raises(MalformedNote):
@@ -294,7 +294,7 @@ def vkey_of(kind: int, public: bytes) -> str:
     return f"n+{key_id.hex()}+{base64.b64encode(typed).decode()}"
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         *(

@@ -16,7 +16,7 @@ from node.audit.tlog.tiles import ENTRIES, Tile
 from node.core.errors import NotFound
 from node.core.ipld.cid import BLAKE2B_256, RAW, Cid
 from node.ipfs import folder_blocks, log_blocks
-from node.ipfs.folder_blocks import Index, Place
+from node.ipfs.folder_blocks import FolderBlocks, Index, Place
 from node.ipfs.log_head import completed_between, split
 from tests.log_blocks_kit import ORIGIN, Folder, World, rebuild
 
@@ -45,6 +45,21 @@ async def as_an_older_version(world: World, folder: Folder, *, every: int = 1) -
     state = orjson.loads(world.state.read_bytes())
     del state["is_lean"]
     world.state.write_bytes(orjson.dumps(state | {"v": 2}))
+
+
+async def test_what_was_forgotten_can_be_known_again(world: World) -> None:
+    world.folder.grow(600)
+    files = {
+        path: [Cid.of(part, RAW) for part in split((world.folder.path / path).read_bytes())]
+        for path in completed_between(0, 600)
+    }
+    blocks = FolderBlocks(world.shelf, world.folder.path)
+    for _ in range(2):
+        blocks.know(ORIGIN, files)
+        for cid in complete_of(world.folder):
+            assert cid.matches(await blocks.get(cid))
+        blocks.forget()
+        assert not blocks.knows(cid)
 
 
 async def test_none_is_stored_and_each_can_be_had_also_after_a_restart(world: World) -> None:

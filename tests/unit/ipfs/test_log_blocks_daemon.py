@@ -18,6 +18,7 @@ from node.core.ipld.cid import DAG_CBOR, RAW, Cid
 from node.ipfs.kubo import KuboBlockStore
 from node.ipfs.log_blocks import KEPT_S
 from node.ipfs.log_head import PAGE_ENTRIES, PART_BYTES_MAX, Head, completed_between
+from tests.each import each
 from tests.log_blocks_kit import ORIGIN, Folder, World, gone, rebuild
 from tests.manual_clock import ManualClock
 from tests.simulators.kubo import KuboStandIn
@@ -159,7 +160,7 @@ def test_a_head_is_read_back_as_it_was_written() -> None:
     assert Head.parse(data).encode() == data
 
 
-@pytest.mark.parametrize(
+@each(
     "changed",
     [
         *(

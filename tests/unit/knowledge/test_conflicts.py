@@ -41,7 +41,8 @@ def test_a_conflict_counts_whichever_of_the_two_names_it_and_nobody_holds(who: s
     other = document(2, "b.md", conflict_with=("a.md",) if who == "other" else ())
     [said] = found((one, "x"), (other, "y"))
     assert (said.kind, said.holds, said.since) == ("conflict_with", None, None)
-    assert has_contradiction([said])
+    assert has_contradiction([said], {1})
+    assert not has_contradiction([said], {7})
     [said] = found((replace(one, status="draft"), "x"), (other, "y"))
     assert said.holds == other
 
@@ -63,7 +64,7 @@ def test_other_values_in_nearly_the_same_sentence_are_a_suggestion(one: str, oth
     [said] = found((document(1, "a.md"), f"Welcome. {one}"), (document(2, "b.md"), f"{other} Thank you."))
     assert said.kind == "values"
     assert said.sentences == (one, other)
-    assert not has_contradiction([said])
+    assert not has_contradiction([said], {1, 2})
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 from collections.abc import AsyncIterator
@@ -354,3 +355,52 @@ async def test_the_keyword_index_is_sound_after_changes(world: World) -> None:
     connection.execute("INSERT INTO keyword (keyword) VALUES ('integrity-check')")
     assert connection.execute("SELECT count(*) FROM keyword WHERE keyword MATCH 'round'").fetchone() == (1,)
     connection.close()
+
+
+async def test_a_folder_may_be_made_public_later_and_private_again(world: World) -> None:
+    world.write("a.md", RENT)
+    await world.ingest("shared")
+    run = await world.ingest("public")
+    assert (run.changed, world.status("public"), world.status("shared")) == (1, {"a.md": "current"}, {})
+    assert len(world.near("rent fifth", "public")) == 2
+    assert world.near("rent fifth", "shared") == []
+    await world.ingest("private:ana")
+    assert world.status("public") == {}
+    assert not await world.store.blocks.has(Cid.of(RENT.encode(), RAW))
+
+
+async def test_what_cannot_be_looked_at_is_not_taken_as_gone(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.write("sub/a.md", RENT)
+    world.write("b.md", "Other words.")
+    await world.ingest()
+    real = os.scandir
+
+    def refusing(path: str) -> object:
+        if str(path).endswith(("/sub", "/papers")[: 1 + is_all]):
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    is_all = 0
+    run = await world.ingest()
+    assert ("sub", "cannot be read: Permission denied") in run.notes
+    assert (run.missing, len(world.said("rent fifth"))) == (0, 1)
+    is_all = 1
+    with pytest.raises(Unavailable, match="cannot be read"):
+        await world.ingest()
+    assert len(world.said("rent fifth")) == 1
+
+
+async def test_vectors_that_come_while_the_index_is_made_are_found(world: World) -> None:
+    world.write("a.md", RENT)
+    await world.ingest()
+    world.bags.info = Bags("other").info
+    making = asyncio.create_task(world.vectors.catch_up())
+    world.write("b.md", "# Garden\n\nThe hoses lie in the shed.\n")
+    await asyncio.gather(making, world.ingest())
+    await world.vectors.catch_up()
+    await world.vectors.idle()
+    assert len(world.vectors) == 3
+    assert world.near("Garden\nThe hoses lie in the shed.")[0] == "The hoses lie in the shed."

@@ -15,7 +15,7 @@ def test_reciprocal_rank_sums_over_the_lists() -> None:
     assert list(fused) == [1, 3, 2]
 
 
-def test_the_default_fuses_20_and_20_into_5() -> None:
+def test_the_fused_profile_takes_20_and_20_into_5() -> None:
     one = profiles.profile("fused")
     assert (one.keyword, one.dense, one.passages, one.k) == (20, 20, 5, 60)
 

@@ -87,6 +87,21 @@ async def test_a_later_date_comes_first_among_texts_of_one_thing_and_not_among_o
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
 
 
+async def test_a_draft_that_is_newer_and_a_rival_that_holds() -> None:
+    text = "The quiet hours of the house begin at {} in the evening on every day of the week."
+    draft = document(1, "draft.md", status="draft", effective=date(2026, 1, 1))
+    current = document(2, "current.md", effective=date(2023, 1, 1))
+    texts = {draft: text.format("ten"), current: text.format("eleven")}
+    assert paths(await retrieve("begin at ten in the evening", SCOPES, await searched(texts))) == [
+        "current.md",
+        "draft.md",
+    ]
+    early = document(1, "a.md", effective=date(2020, 1, 1), conflict_with=("b.md",))
+    late = document(2, "b.md", effective=date(2021, 1, 1))
+    texts = {early: "Boats lie at the jetty in June.", late: "No ship moors here."}
+    assert paths(await retrieve("where do boats lie in June", SCOPES, await searched(texts)))[0] == "b.md"
+
+
 @pytest.mark.parametrize("circle", [("b.md",), ("a.md",)])
 async def test_a_circle_of_successors_ends(circle: tuple[str, ...]) -> None:
     one, other = document(1, "a.md", supersedes=("b.md",)), document(2, "b.md", supersedes=circle)
@@ -116,6 +131,14 @@ async def test_below_the_floor_nothing_is_used() -> None:
     assert await retrieve("Who won the cup final?", SCOPES, await searched(TEXTS)) == []
     assert await retrieve("   ", SCOPES, await searched(TEXTS, embedder=NONE)) == []
     assert await retrieve("boats", SCOPES, await searched({OLD: ""})) == []
+
+
+async def test_the_linear_profile_adds_cosine_and_coverage() -> None:
+    search = await searched(TEXTS, profile=profile("linear"))
+    [first, *_] = await retrieve("where do the two boats lie", SCOPES, search)
+    parts = dict(first.parts)
+    assert parts["coverage"] == 1.0
+    assert first.score == pytest.approx(0.7 * parts["cosine"] + 0.3)
 
 
 async def test_other_scopes_are_not_seen() -> None:

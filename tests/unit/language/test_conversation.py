@@ -8,12 +8,13 @@ from node.language import conversation
 from node.language.phrases import languages
 from node.language.reading import fold, words_of
 from node.language.tables import codes
+from tests.each import each
 from tests.unit.pipeline.tables import cells, sections
 
 ROWS = sections(__file__, "conversation.txt")
 
 
-@pytest.mark.parametrize("row", ROWS["said"])
+@each("row", ROWS["said"])
 def test_conversation_is_known_in_its_language(row: str) -> None:
     code, topic, text = cells(row)
     said = conversation.talk(text)
@@ -22,12 +23,12 @@ def test_conversation_is_known_in_its_language(row: str) -> None:
     assert topic in said.topics
 
 
-@pytest.mark.parametrize("text", [*ROWS["no conversation"], "", "x" * 5_000], ids=lambda text: text[:60])
+@each("text", [*ROWS["no conversation"], "", "x" * 5_000])
 def test_a_question_with_content_is_not_conversation(text: str) -> None:
     assert conversation.talk(text) is None
 
 
-@pytest.mark.parametrize("row", ROWS["kept"])
+@each("row", ROWS["kept"])
 def test_politeness_round_a_question_is_left_away(row: str) -> None:
     text, kept = cells(row)
     assert conversation.without(text) == kept
@@ -64,7 +65,7 @@ def test_who_tells_something_hears_how_to_teach_it_and_who_only_reacts_does_not(
     assert conversation.acknowledge("lol", reacts=True) == "Good. Ask me whenever you want to know something."
 
 
-@pytest.mark.parametrize("row", ROWS["order"])
+@each("row", ROWS["order"])
 def test_orders_on_the_last_answer(row: str) -> None:
     kind, target, text = cells(row)
     order = conversation.order(text)

@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from node.language.same_answer import RIGHT, UNDECIDED, WRONG, same_answer
+from tests.each import each
 from tests.unit.pipeline.tables import cells, sections
 
 CASES = sections(__file__, "same_answer.txt")["cases"]
 
 
-@pytest.mark.parametrize("row", CASES)
+@each("row", CASES)
 def test_cases(row: str) -> None:
     verdict, question, one, other = cells(row)
     assert same_answer(one, other, question=question).verdict == verdict

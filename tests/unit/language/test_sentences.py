@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from node.language import sentences
+from tests.each import each
 from tests.unit.pipeline.tables import cells, sections
 
 TEXTS = sections(__file__, "texts.txt")
 
 
-@pytest.mark.parametrize("row", TEXTS["sentences"])
+@each("row", TEXTS["sentences"])
 def test_sentences(row: str) -> None:
     text, *parts = cells(row)
     assert sentences.sentences(text) == parts

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from node.language import tongue
+from tests.each import each
 from tests.unit.pipeline.tables import cells, sections
 
 TEXTS = sections(__file__, "texts.txt")
 
 
-@pytest.mark.parametrize(
-    "row", [*TEXTS["language"], "- | ", "- | ```\nif a is b and the for in of to\n```"], ids=repr
-)
+@each("row", [*TEXTS["language"], "- | ", "- | ```\nif a is b and the for in of to\n```"])
 def test_the_language_is_named_only_where_it_is_clear(row: str) -> None:
     name, text = cells(row)
     assert (tongue.name_of(text) or "-") == name

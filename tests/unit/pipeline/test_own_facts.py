@@ -30,6 +30,7 @@ from node.core.model import (
 from node.core.ports import RecordStore
 from node.core.record import RecordSource
 from node.pipeline.own_facts import SESSIONS_MAX, OwnFacts, _patterns
+from tests.each import each
 from tests.manual_clock import ManualClock
 from tests.record_builders import START, Author
 from tests.references.record_store import MemoryStore
@@ -76,7 +77,7 @@ def hear(facts: OwnFacts, text: str, source: SourceRef, *, session: str | None =
     facts.hear(answer, entry)
 
 
-@pytest.mark.parametrize(("metric", "text"), [(metric, text) for metric in ASKS for text in ASKS[metric]])
+@each(("metric", "text"), [(metric, text) for metric in ASKS for text in ASKS[metric]])
 def test_the_question_is_read(metric: str, text: str) -> None:
     found = node().recognise(text, START)
     assert found is not None
@@ -84,7 +85,7 @@ def test_the_question_is_read(metric: str, text: str) -> None:
     assert found.strength >= CERTAIN
 
 
-@pytest.mark.parametrize("text", OTHERS)
+@each("text", OTHERS)
 def test_another_question_is_not_claimed(text: str) -> None:
     assert node().recognise(text, START) is None
 
@@ -194,7 +195,7 @@ async def test_questions_and_hits_are_counted_for_the_caller_since_the_start() -
     assert "so far: 2," in await say(facts, "how many questions did you answer")
 
 
-@pytest.mark.parametrize("row", SAID)
+@each("row", SAID)
 async def test_the_answer_is_in_the_language_of_the_question(row: str) -> None:
     text, said = cells(row)
     facts = node()

@@ -30,6 +30,7 @@ from node.core.normalise import query_hash
 from node.core.ports import StoredRecord
 from node.pipeline.ready import Again, Attempt, ReadyHits
 from node.store.touched import Touched
+from tests.each import each
 from tests.manual_clock import ManualClock
 from tests.record_builders import Author
 
@@ -151,8 +152,8 @@ def test_only_what_hangs_on_the_words_alone_is_kept() -> None:
     assert ready.begin(query) is not None
 
 
-@pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.parametrize("ref", REFS)
+@each("text", TEXTS)
+@each("ref", REFS)
 def test_a_reply_from_memory_has_the_bytes_of_one_written_anew(text: str, ref: DecisionRef | None) -> None:
     clock, ready = ManualClock(), ReadyHits()
     query = query_of(clock, WORDS[0], CALLERS[0], UTC)

@@ -12,6 +12,7 @@ import pytest
 from node.core.errors import BadInput
 from node.core.ports import Vector
 from node.pipeline import replay
+from tests.each import each
 
 
 def line(**fields: Any) -> bytes:
@@ -45,7 +46,7 @@ def test_lines_that_are_questions(raw: bytes, expected: replay.Line) -> None:
     assert replay.parse(raw) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("raw", "reason"),
     [
         (b"{", "is not JSON"),

@@ -6,6 +6,7 @@ import pytest
 
 from node.privacy import introductions, labelled, load, passwords, phones, places, private_reason, samples
 from node.privacy.text import Text
+from tests.each import each
 from tests.unit.pipeline.tables import sections
 
 TEXTS = sections(__file__, "texts.txt")
@@ -32,13 +33,13 @@ def test_a_name_by_which_somebody_is_introduced(text: str) -> None:
     assert introductions.find(Text.of(text)) == "self_statement"
 
 
-@pytest.mark.parametrize("text", TEXTS["secret"])
+@each("text", TEXTS["secret"])
 def test_a_secret_is_told(text: str) -> None:
     """By a word for a secret, by what it opens, or by what the text as a whole looks like."""
     assert private_reason(text) in ("secret", "self_statement")
 
 
-@pytest.mark.parametrize(("rule", "text"), [(rule, text) for rule in RULES for text in TEXTS[f"no {rule}"]])
+@each(("rule", "text"), [(rule, text) for rule in RULES for text in TEXTS[f"no {rule}"]])
 def test_what_only_looks_like_it_is_not_found(rule: str, text: str) -> None:
     assert RULES[rule](Text.of(text)) is None
 

@@ -11,6 +11,7 @@ import pytest
 from bench.privacy import HOSTILE
 from bench.privacylab.make import KINDS, STATEMENTS, digit_heavy
 from node.privacy import load, private_reason
+from tests.each import each
 from tests.unit.pipeline.tables import cells, sections
 
 HAND = Path(__file__).parents[3] / "bench" / "privacylab" / "hand.jsonl"
@@ -18,13 +19,13 @@ HAND = Path(__file__).parents[3] / "bench" / "privacylab" / "hand.jsonl"
 TEXTS = sections(__file__, "texts.txt")
 
 
-@pytest.mark.parametrize("row", TEXTS["found"])
+@each("row", TEXTS["found"])
 def test_found_by_its_rule(row: str) -> None:
     reason, text = cells(row)
     assert private_reason(text) == reason
 
 
-@pytest.mark.parametrize("text", TEXTS["free"])
+@each("text", TEXTS["free"])
 def test_a_knowledge_question_stays_free(text: str) -> None:
     assert private_reason(text) is None
 
@@ -67,7 +68,7 @@ def test_load_can_be_called_again() -> None:
     assert private_reason("What is 2+2?") is None
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@each("kind", sorted(KINDS))
 def test_every_kind_that_the_generator_makes(kind: str) -> None:
     """Under another seed than the table's, with no word beside it but where the kind needs one."""
     rng = random.Random(7)

@@ -63,6 +63,14 @@ def test_a_sound_file_is_read_as_sqlite_reads_it(tmp_path: Path) -> None:
     assert "thing" not in done.torn_keys
 
 
+def test_ids_of_any_sign_are_read(tmp_path: Path) -> None:
+    made(path := tmp_path / "file.sqlite", 3)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for number in (-(2**63), -(2**63) + 1, -1, 0, 2**63 - 1):
+            connection.execute("INSERT INTO thing (id, name) VALUES (?, ?)", (number, f"thing {number}"))
+    assert found(salvage(path, SCHEMA)) == rows_of(path)
+
+
 @pytest.mark.parametrize("page", [1, 2, 3, 5, 40])
 def test_a_lost_page_takes_its_own_rows_only(tmp_path: Path, page: int) -> None:
     """Also the first page, which holds the schema, and pages that lead to others."""

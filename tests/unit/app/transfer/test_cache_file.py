@@ -34,6 +34,7 @@ from node.core.model import Client, SourceRef
 from node.core.normalise import query_hash
 from node.core.ports import StoredRecord
 from node.core.record import AnswerRecord
+from node.knowledge.desk import DocumentDesk
 from node.peers.sync.desk import PeerDesk
 from node.pipeline.invalidation import Invalidator
 from node.pipeline.understanding.route import Floors, Router
@@ -44,6 +45,7 @@ from node.store.retention.erase import Eraser
 from node.store.retention.erasure import Erasure
 from node.store.write_back import WriteBack
 from tests.desk_kit import kit
+from tests.each import each
 from tests.manual_clock import ManualClock
 from tests.record_builders import SCOPES, START
 from tests.references.record_store import MemoryStore
@@ -107,8 +109,19 @@ class Desk:
         erasure = Erasure(self.store.records, eraser, foreign, recorder, "test")
         keys = KeyDesk(ApiKeys(None, self.clock))
         unused = Backups.__new__(Backups), Reach.__new__(Reach)
+        documents = DocumentDesk.__new__(DocumentDesk)
         return OperatorDesk(
-            self.file, invalidator, rotation, cars, erasure, *unused, no_peers(), keys, Path(), no_doubt
+            self.file,
+            invalidator,
+            rotation,
+            cars,
+            erasure,
+            *unused,
+            no_peers(),
+            keys,
+            documents,
+            Path(),
+            no_doubt,
         )
 
     async def report(self, outcome: Remembered) -> None:
@@ -216,7 +229,7 @@ async def test_what_is_private_and_what_has_expired_stays_out_of_an_export() -> 
     assert await desk.take(brief) == ["expired"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("bad", "field"),
     [
         (b"", "line"),

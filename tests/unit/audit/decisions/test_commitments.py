@@ -72,3 +72,21 @@ def test_the_table_is_for_its_owner_and_its_log(tmp_path: Path) -> None:
     assert (tmp_path / "keys").stat().st_mode & 0o777 == 0o600
     with pytest.raises(CorruptState, match="key table"):
         KeyTable.open(tmp_path / "keys", f"{ORIGIN}/2")
+
+
+@pytest.mark.parametrize("found", [b"", b"neuroswarm/keys", bytes(64), bytes(20)])
+def test_a_table_whose_header_a_crash_took_is_begun_again(tmp_path: Path, found: bytes) -> None:
+    """A file system may keep the length of what was not synced, and zeros for its bytes."""
+    (tmp_path / "keys").write_bytes(found)
+    table = KeyTable.open(tmp_path / "keys", ORIGIN)
+    table.write(0, [table.slot(key(1), [])])
+    table.close()
+    again = KeyTable.open(tmp_path / "keys", ORIGIN)
+    assert again.get(0) == key(1)
+    again.close()
+
+
+def test_a_table_with_keys_and_no_header_is_damaged(tmp_path: Path) -> None:
+    (tmp_path / "keys").write_bytes(bytes(64) + key(1))
+    with pytest.raises(CorruptState, match="key table"):
+        KeyTable.open(tmp_path / "keys", ORIGIN)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from node.audit.decisions.explain import LINE_CHARS_MAX, LINES_MAX, explain_leaf
+from tests.each import each
 from tests.unit.audit.tables import rows
 
 ANSWER: dict[str, Any] = dict(rows(__file__, "answer.jsonl"))
@@ -73,7 +74,7 @@ OTHER_SOURCES = [
 ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("entry", "said"),
     [
         *((ANSWER, one) for one in OUT_OF_THE_CACHE),

@@ -19,6 +19,7 @@ from node.core import merkle
 from node.core.clock import SystemClock
 from node.core.errors import NotFound, Rejected, Unavailable
 from node.core.signed_note import Checkpoint, Note, Verifier
+from tests.each import each
 from tests.log_folders import ORIGIN, MemorySource, leaf, leaves, log_files, note_of, signer, write_log
 from tests.unit.audit.tables import NO_LEAVES
 
@@ -277,7 +278,7 @@ def test_a_right_leaf_is_taken() -> None:
 DEEP = b'{"entry":{' + b'"a":{' * 2_000 + b"}" * 2_000 + b'},"seq":7,"time_us":1,"v":2}'
 
 
-@pytest.mark.parametrize("data", [*NO_LEAVES, RIGHT.replace(b'"seq":7', b'"seq":8'), DEEP])
+@each("data", [*NO_LEAVES, RIGHT.replace(b'"seq":7', b'"seq":8'), DEEP])
 async def test_a_leaf_in_another_form_is_refused_and_named(data: bytes) -> None:
     with pytest.raises(Rejected):
         check_leaf(7, data)

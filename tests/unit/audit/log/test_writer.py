@@ -492,8 +492,8 @@ async def test_a_key_that_comes_with_a_restart_signs_at_once(tmp_path: Path) -> 
 async def test_keys_are_not_exchanged_without_a_checkpoint_of_both(tmp_path: Path, log: TileLog) -> None:
     with pytest.raises(Misconfigured, match="together with the old one"):
         await log.set_signers([NEW_KEY])
-    for signers in ([], [key("o", "other/log")]):
-        with pytest.raises(Misconfigured):
+    for signers in ([], [key("o", "other/log")], [KEY, key("o", "other/log")]):
+        with pytest.raises(Misconfigured, match="keys of its own name"):
             await log.set_signers(signers)
     await add(log, 1)
     await log.close()

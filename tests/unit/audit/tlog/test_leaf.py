@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from node.audit.tlog import leaf
 from node.core.errors import Rejected
 from node.core.record import time_us
+from tests.each import each
 from tests.unit.audit.tables import NO_LEAVES
 
 KEYS = st.text(st.characters(max_codepoint=127), max_size=8)
@@ -50,7 +51,7 @@ def test_a_text_that_looks_like_the_end_is_only_a_text() -> None:
 LONG = b'{"entry":{"a":"' + b"x" * 65_535 + b'"},"seq":0,"time_us":0,"v":2}'
 
 
-@pytest.mark.parametrize("data", [*NO_LEAVES, LONG])
+@each("data", [*NO_LEAVES, LONG])
 def test_other_bytes_are_no_leaf(data: bytes) -> None:
     with pytest.raises(Rejected, match="log: "):
         leaf.read_leaf(data)

@@ -9,6 +9,7 @@ import pytest
 from node.audit.tlog.policy import ITEMS_MAX, POLICY_BYTES_MAX, WitnessPolicy
 from node.core.errors import Rejected
 from node.core.signed_note import CosignatureSigner, Ed25519Signer, MlDsaCosigner, Verifier
+from tests.each import each
 from tests.tlog_memory import log_signer, private_key, witness_signer
 from tests.unit.audit.tables import rows
 
@@ -102,7 +103,7 @@ def test_post_quantum_witnesses_and_logs() -> None:
     assert policy.logs[0].verifier == pq
 
 
-@pytest.mark.parametrize(("lines", "complaint"), rows(__file__, "mistakes.jsonl"))
+@each(("lines", "complaint"), rows(__file__, "mistakes.jsonl"))
 def test_each_mistake_is_named(lines: str, complaint: str) -> None:
     text = lines.replace("$L", LOG.vkey).replace("$0", VKEY[0]).replace("$1", VKEY[1])
     with pytest.raises(Rejected, match=complaint):

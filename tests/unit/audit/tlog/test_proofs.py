@@ -11,6 +11,7 @@ from node.audit.tlog.policy import NoQuorum, WitnessPolicy
 from node.audit.tlog.proofs import EXTRA_BYTES_MAX, RECEIPT_BYTES_MAX, Receipt, check_receipt
 from node.core.errors import Rejected
 from node.core.signed_note import BadTrustedSignature, MalformedNote, Note, NoTrustedSignature
+from tests.each import each
 from tests.tlog_memory import MemoryLog, leaf, log_signer, witness_signer
 
 LOG = MemoryLog.of(11)
@@ -61,7 +62,7 @@ WRONG_INDEXES = (b"", b" ", b"  4", b" 04", b" +4", b" -4", b" %d" % 2**63, " ٤
 WRONG_HASHES = (FIRST + b" ", FIRST[:-1], FIRST[:-4], base64.b64encode(bytes(33)), b"\n" + FIRST)
 
 
-@pytest.mark.parametrize(
+@each(
     "data",
     [
         *(b"", HEAD, HEAD + b"\n", HEAD + b"\n\n", HEAD + b"\n" + NOTE, b"\n" + GOOD, b" " + GOOD),

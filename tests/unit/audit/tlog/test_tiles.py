@@ -20,6 +20,7 @@ from node.audit.tlog.tiles import (
 )
 from node.core.errors import Rejected
 from node.core.merkle import SIZE_MAX, root_of
+from tests.each import each
 from tests.tlog_memory import MemoryLog, leaf
 from tests.unit.audit.tables import rows
 
@@ -44,7 +45,7 @@ def test_paths(tile: Tile, path: str) -> None:
     assert Tile.parse(path) == tile
 
 
-@pytest.mark.parametrize("path", rows(__file__, "no_paths.jsonl"))
+@each("path", rows(__file__, "no_paths.jsonl"))
 def test_other_paths_are_refused(path: str) -> None:
     with pytest.raises(Rejected):
         Tile.parse(path)

@@ -6,6 +6,7 @@ import pytest
 
 from node.cache.matching.definition import thing
 from node.cache.matching.gate import judge
+from tests.each import each
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ def test_casual_wordings_of_one_thing_meet(asked: str, stored: str) -> None:
     assert judge(asked, stored, similarity=0.6).u == 0.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("asked", "stored"),
     [
         ("how does IPFS work", "What is IPFS?"),

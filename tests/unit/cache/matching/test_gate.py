@@ -6,19 +6,20 @@ import pytest
 
 from node.cache.matching.gate import HARD_VETOES, Stored, agree, judge, judge_all
 from node.cache.matching.neighbours import SIZE_MAX
+from tests.each import each
 from tests.unit.cache.tables import rows
 
 QUESTIONS = rows(__file__, "gate.txt")
 DIFFERENT = [*(row for row in QUESTIONS if row[0] != "same"), ("length", "x" * 2_000, "x" * 1_999)]
 
 
-@pytest.mark.parametrize(("asked", "stored"), [pair for kind, *pair in QUESTIONS if kind == "same"])
+@each(("asked", "stored"), [pair for kind, *pair in QUESTIONS if kind == "same"])
 def test_the_same_question_in_other_words_agrees(asked: str, stored: str) -> None:
     assert agree(asked, stored).veto is None, agree(asked, stored).reason
     assert judge(asked, stored, similarity=0.9).veto is None
 
 
-@pytest.mark.parametrize(("kinds", "asked", "stored"), DIFFERENT)
+@each(("kinds", "asked", "stored"), DIFFERENT)
 def test_another_question_never_agrees_and_is_not_served_by_itself(
     kinds: str, asked: str, stored: str
 ) -> None:
@@ -29,7 +30,7 @@ def test_another_question_never_agrees_and_is_not_served_by_itself(
     assert judge(asked, stored, similarity=0.95).u > 0.05
 
 
-@pytest.mark.parametrize(("asked", "stored"), [pair for _, *pair in DIFFERENT])
+@each(("asked", "stored"), [pair for _, *pair in DIFFERENT])
 def test_a_veto_is_final_whatever_the_similarity(asked: str, stored: str) -> None:
     if agree(asked, stored).veto in HARD_VETOES:
         friendly = [Stored(stored, 1.0, "the same")] * SIZE_MAX

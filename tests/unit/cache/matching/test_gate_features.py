@@ -8,6 +8,7 @@ from node.cache.matching.reader import CHARS_MAX, extract
 from node.cache.matching.stem import canonical
 from node.cache.matching.token import NUMBER
 from node.cache.matching.tokens import tokenise
+from tests.each import each
 from tests.unit.cache.tables import rows
 
 
@@ -15,7 +16,7 @@ def numbers(text: str) -> list[str]:
     return [token.text for token in tokenise(text) if token.kind == NUMBER]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "found"),
     [
         ("one hundred and five", ["105"]),
@@ -68,7 +69,7 @@ def test_negation_keeps_its_word() -> None:
     assert extract("life without sugar").negations == (("without", "sugar"),)
 
 
-@pytest.mark.parametrize(("what", "one", "other"), rows(__file__, "stems.txt"))
+@each(("what", "one", "other"), rows(__file__, "stems.txt"))
 def test_forms_and_spellings_of_one_word_meet_and_other_words_stay_apart(
     what: str, one: str, other: str
 ) -> None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
-
 from node.cache.keys import keyword_key
 from node.cache.matching.compare import respelled
 from node.cache.matching.features import Item
 from node.cache.matching.gate import agree
+from tests.each import each
 from tests.unit.cache.tables import rows
 
 QUESTIONS = rows(__file__, "gate_rules.txt")
 
 
-@pytest.mark.parametrize(("asked", "stored"), [pair for what, *pair in QUESTIONS if what == "another"])
+@each(("asked", "stored"), [pair for what, *pair in QUESTIONS if what == "another"])
 def test_a_small_word_makes_another_question(asked: str, stored: str) -> None:
     for one, other in ((asked, stored), (stored, asked)):
         verdict = agree(one, other)
@@ -22,7 +21,7 @@ def test_a_small_word_makes_another_question(asked: str, stored: str) -> None:
     assert keyword_key(asked) != keyword_key(stored)
 
 
-@pytest.mark.parametrize(("asked", "stored"), [pair for what, *pair in QUESTIONS if what == "same"])
+@each(("asked", "stored"), [pair for what, *pair in QUESTIONS if what == "same"])
 def test_what_may_differ(asked: str, stored: str) -> None:
     for one, other in ((asked, stored), (stored, asked)):
         verdict = agree(one, other)
@@ -34,7 +33,7 @@ def word(text: str, kind: str = "word") -> Item:
     return Item(text, kind, text, "", 0, False, 0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other", "slip"),
     [
         ("accomodate", "accommodate", True),
@@ -51,6 +50,8 @@ def word(text: str, kind: str = "word") -> Item:
         ("hyperactive", "hypoactive", False),
         ("microeconomics", "macroeconomics", False),
         ("contract", "contact", False),
+        ("government", "goverment", True),
+        ("nothern", "northern", False),
         ("word", "wrod", False),
     ],
 )

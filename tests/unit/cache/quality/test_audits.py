@@ -393,6 +393,14 @@ async def test_the_check_warns_when_wrong_hits_are_surely_too_many(start: Start)
         assert bench.auditor.health().status == "pass", "one look-up in a hundred is a hit at all"
 
 
+async def test_none_wrong_is_not_too_many_where_none_may_be(start: Start) -> None:
+    async with start(share=0.0, max_wrong_hit_rate=0.0) as bench:
+        await bench.serves()
+        await bench.labels.add(HIT, "audit", "right")
+        check = bench.auditor.health()
+        assert (check.status, check.observed) == ("pass", 0.0), check
+
+
 async def test_nothing_is_sampled_before_the_start_and_after_the_stop(tmp_path: Path) -> None:
     clock = ManualClock(START)
     labels = await Labels.open(tmp_path / "labels.sqlite", clock, marked)

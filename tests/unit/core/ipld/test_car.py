@@ -11,6 +11,7 @@ from node.core.errors import Rejected
 from node.core.ipld.car import CarReader, header, section
 from node.core.ipld.cid import BLAKE2B_256, DAG_PB, IDENTITY, RAW, SHA2_256, SHA2_512, Cid, encode_varint
 from node.core.ipld.dagpb import decode as decode_pb
+from tests.each import each
 from tests.unit.core.ipld.vectors import JS_FILE_CAR
 
 BLOCKS = [(Cid.of(data, RAW), data) for data in (b"one", b"", b"three" * 10_000)]
@@ -125,7 +126,7 @@ HEADERS = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(HEADERS))
+@each("name", sorted(HEADERS))
 def test_what_is_no_car_is_refused(name: str) -> None:
     with pytest.raises(Rejected):
         read(HEADERS[name])

@@ -33,6 +33,7 @@ from node.core.ipld.cid import (
     encode_varint,
     read_cid,
 )
+from tests.each import each
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the oracle's own imports warn
@@ -59,7 +60,7 @@ def test_the_oracle_agrees_in_every_base(codec: int, number: int) -> None:
     assert "z" + base58(bytes(cid)) == oracle.encode("base58btc")
 
 
-@pytest.mark.parametrize("number", range(20))
+@each("number", range(20))
 def test_version_0_is_dag_pb(number: int) -> None:
     digest = hashlib.sha256(str(number).encode()).digest()
     oracle = CID("base58btc", 0, "dag-pb", ("sha2-256", digest))
@@ -112,7 +113,7 @@ def test_a_varint_has_as_many_bits_as_the_format_says() -> None:
 GOOD = Cid.of(b"good")
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         *("", "b", "Qm", "z0OIl", "fzz", "k" + "-" * 50, "f" + "0" * 100, "m" + "A" * 60),

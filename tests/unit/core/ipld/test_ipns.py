@@ -18,6 +18,7 @@ from node.core.errors import Rejected
 from node.core.ipld import ipns, protobuf
 from node.core.ipld.cid import DAG_CBOR, IDENTITY, LIBP2P_KEY, SHA2_256, Cid, base36, base58
 from node.core.ipld.ipns import IpnsName, IpnsRecord, better, decode, encode
+from tests.each import each
 from tests.unit.core.ipld import vectors
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
@@ -107,7 +108,7 @@ def test_one_name_in_every_form() -> None:
     assert NAME.peer_id.startswith("12D3Koo")
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         *("", "k", "1", "Qm", "1" * 50, "Qm" + "1" * 44, "k" * 300),
@@ -186,7 +187,7 @@ READ: dict[str, tuple[bytes, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", READ)
+@each("name", READ)
 def test_what_is_read_beside_our_own_form(name: str) -> None:
     data, changes = READ[name]
     assert decode(data, NAME) == replace(RECORD, **changes)
@@ -228,7 +229,7 @@ WRONG: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize(("key", "value"), [(key, one) for key, values in WRONG.items() for one in values])
+@each(("key", "value"), [(key, one) for key, values in WRONG.items() for one in values])
 def test_data_of_the_wrong_kind_is_refused_though_signed(key: str, value: Any) -> None:
     with pytest.raises(Rejected):
         decode(signed(DATA | {key: value}), NAME)
@@ -263,7 +264,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(BAD))
+@each("name", sorted(BAD))
 def test_what_is_no_record_is_refused(name: str) -> None:
     assert decode(GOOD, NAME) == RECORD
     with pytest.raises(Rejected):

@@ -11,6 +11,7 @@ from node.core.ipld import dagcbor, dagjson
 from node.core.ipld.cid import CBOR, DAG_CBOR, DAG_JSON, DAG_PB, JSON, LIBP2P_KEY, RAW, Cid
 from node.core.ipld.limits import BLOCK_BYTES_MAX, ITEMS_MAX, LINKS_MAX
 from node.core.ipld.links import Step, links, step
+from tests.each import each
 
 HELLO = Cid.parse("bafkreifzjut3te2nhyekklss27nh3k72ysco7y32koao5eei66wof36n5e")
 EMPTY = Cid.parse("QmdfTbBqBPQ7VNxZEYEj14VmRuZBkqFbiwReogJgS1zR1n")
@@ -134,7 +135,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(BAD))
+@each("name", sorted(BAD))
 def test_what_is_no_dag_json_is_refused(name: str) -> None:
     with pytest.raises(Rejected):
         dagjson.decode(BAD[name])

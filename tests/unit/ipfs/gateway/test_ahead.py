@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from node.core.errors import NotFound
@@ -30,6 +32,20 @@ async def test_leaves_are_read_once_and_together(shelf: Shelf) -> None:
     assert await walked(shelf, root) == [root, *leaves]
     assert shelf.reads == [root]
     assert shelf.ahead == leaves
+
+
+async def test_so_many_are_read_at_once(shelf: Shelf) -> None:
+    sizes: list[int] = []
+
+    async def many(cids: Sequence[Cid], bytes_max: int) -> dict[Cid, bytes]:
+        sizes.append(len(cids))
+        return await shelf.get_many(cids, bytes_max)
+
+    root = shelf.cbor([link(leaf) for leaf in leaves_of(shelf, 200)])
+    place = await resolve(shelf.get, root, ())
+    todo = await plan(place, Scope.ALL, None)
+    assert len([cid async for cid, _ in blocks(shelf.get, place, todo, Pool(), many)]) == 201
+    assert sizes == [ahead.BLOCKS, ahead.BLOCKS, ahead.BLOCKS, 200 - 3 * ahead.BLOCKS]
 
 
 async def test_a_deep_graph_is_walked_whole_with_little_read_twice(

@@ -6,11 +6,12 @@ from hypothesis import strategies as st
 
 from node.core.errors import BadInput
 from node.ipfs.gateway.byte_range import ByteRange
+from tests.each import each
 
 LARGEST = 2**63 - 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "size", "span"),
     [
         ("0:*", 10, (0, 9)),
@@ -40,7 +41,7 @@ def test_outside_of_the_file_is_said(text: str) -> None:
         ByteRange.parse(text).within(10)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["", ":", "0", "0:", ":*", "*:0", "a:b", "0:1:2", " 0:1", "0:1\n", "٣:٤", "+1:2", "--1:2", f"{2**63}:*"],
 )

@@ -17,6 +17,7 @@ from node.core.errors import Misconfigured, Rejected, Unavailable
 from node.core.ports import Prompt
 from node.models.generators.ollama import OllamaGenerator, choose, context_size, loses_system, marks_no_turns
 from node.models.ollama_client import Installed, close, official_client
+from tests.each import each
 from tests.engines import Ollama
 from tests.manual_clock import ManualClock
 from tests.simulators.ollama import OllamaStandIn, StandInModel
@@ -96,7 +97,7 @@ def _models(*names: str) -> list[Installed]:
     return [Installed(name, None, ("bert",) if name.startswith("bert") else ("llama",)) for name in names]
 
 
-@pytest.mark.parametrize(
+@each(
     ("names", "wanted", "chosen"),
     [
         (("gemma3:1b", "llama3.2:latest"), "", "llama3.2:latest"),
@@ -160,7 +161,7 @@ USERS_ONLY = """{{- range .Messages }}{{- if eq .Role "user" }}[INST] {{ .Conten
 {{- else if eq .Role "assistant" }}{{ .Content }}</s>{{ end }}{{ end }}"""
 
 
-@pytest.mark.parametrize(
+@each(
     ("template", "modelfile", "capabilities", "loses"),
     [
         ("{{ .Prompt }}", "FROM x", ("completion",), True),

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import replace
@@ -108,6 +109,25 @@ async def test_the_child_is_polite_and_knows_nothing_of_our_environment(
 async def test_what_the_library_prints_is_no_protocol(llama: LlamaStandIn, process: LlamaProcess) -> None:
     llama.script = Script(noise=True)
     assert "short explanation" in await say(process)
+
+
+async def test_a_file_is_hashed_once_however_often_it_is_loaded(
+    llama: LlamaStandIn, process: LlamaProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hashed: list[Path] = []
+
+    def noted(path: Path, given_up: threading.Event) -> str:
+        hashed.append(path)
+        return sha256(path.read_bytes()).hexdigest()
+
+    monkeypatch.setattr(gguf_file, "sha256", noted)
+    llama.script = Script(after=2, then="crash")
+    with pytest.raises(Unavailable):
+        await say(process)
+    llama.script = Script()
+    await say(process)
+    assert len(llama.told("started")) == 2
+    assert hashed == [llama.path]
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from node.peers.rules.admission import (
 )
 from node.peers.rules.entry import Publish
 from node.peers.rules.keys import AHEAD_MAX, KeyRing
+from tests.each import each
 from tests.record_builders import START, Author
 
 ROOT, NODE, OTHER = Author(1), Author(2), Author(3)
@@ -89,7 +90,7 @@ def test_an_honest_record_is_examined_whole() -> None:
     assert look_at(answer()) == Examined(answer(), None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("expected", "record"),
     [
         ("kind", NODE.validation(Cid.of(b""), issuer=ROOT.did, scope="public")),

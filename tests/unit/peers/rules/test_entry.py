@@ -7,6 +7,7 @@ from node.audit.tlog.leaf import compose
 from node.core.errors import Rejected
 from node.core.ipld.cid import DAG_CBOR, RAW, Cid
 from node.peers.rules.entry import Key, PublicationEntry, Publish, Retract, Validate, encode, read, word
+from tests.each import each
 from tests.record_builders import START, Author
 
 CID, OTHER = Cid.of(b"a record", DAG_CBOR), Cid.of(b"another", DAG_CBOR)
@@ -28,7 +29,7 @@ def test_an_entry_is_read_as_it_was_written(entry: PublicationEntry) -> None:
         read(8, leaf)
 
 
-@pytest.mark.parametrize(
+@each(
     ("entry", "field", "value"),
     [
         *((ENTRIES[0], "kind", one) for one in ("answer", None)),

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from node.peers.rules.injection import screen, screen_all
+from tests.each import each
 from tests.unit.audit.tables import rows
 
 STARTER = Path(__file__).parents[4] / "knowledge-index.json"
@@ -17,7 +18,7 @@ LONG = [
 ]
 
 
-@pytest.mark.parametrize(("text", "rule"), [*rows(__file__, "screened.jsonl"), *LONG])
+@each(("text", "rule"), [*rows(__file__, "screened.jsonl"), *LONG])
 def test_what_is_written_for_a_model_and_what_for_people(text: str, rule: str | None) -> None:
     assert screen(text) == rule
 

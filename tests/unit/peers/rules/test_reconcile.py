@@ -26,6 +26,7 @@ from node.peers.rules.reconcile import (
     answer,
 )
 from node.peers.rules.sorted_set import Positions
+from tests.each import each
 
 QUESTION, ANSWER, END = b"\x71\x01", b"\x61\x01", b"\xff"
 SKIP, PRINT, LIST = b"\x00", b"\x01", b"\x02"
@@ -207,7 +208,7 @@ MALFORMED = {
 }
 
 
-@pytest.mark.parametrize("message", MALFORMED.values(), ids=MALFORMED)
+@each("message", MALFORMED.values())
 def test_a_malformed_question_is_refused(message: bytes) -> None:
     with pytest.raises(Rejected):
         answer(SOME, message)

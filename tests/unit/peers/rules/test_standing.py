@@ -7,6 +7,7 @@ import pytest
 from node.core.model import PPM
 from node.peers.rules.standing import SHARE_PPM, outvoted, trust_ppm
 from node.peers.rules.values import SERVED, Level, Standing, Tier
+from tests.each import each
 
 TRUSTED = Standing("a", Level.TRUSTED, "g")
 
@@ -66,7 +67,7 @@ STANDINGS = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("statements", "is_out"),
     [
         ({}, False),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from node.core.model import CERTAIN
 from node.pipeline.understanding.follow_up import Leaning, resolve
 from node.pipeline.understanding.leaning import Resolved
+from tests.each import each
 from tests.unit.pipeline.tables import cells, sections
 from tests.unit.pipeline.understanding.stand_ins import claims, follow
 
@@ -20,7 +21,7 @@ def _resolve(earlier: str, text: str) -> Resolved | Leaning | None:
     return resolve(text, earlier.split(" || "), claims=claims, follow=follow)
 
 
-@pytest.mark.parametrize("row", [*BY_ADAPTERS, *BY_RULES, *OF_PROPOSALS])
+@each("row", [*BY_ADAPTERS, *BY_RULES, *OF_PROPOSALS])
 def test_resolves_to_a_self_contained_question(row: str) -> None:
     earlier, text, question = cells(row)
     found = _resolve(earlier, text)
@@ -29,7 +30,7 @@ def test_resolves_to_a_self_contained_question(row: str) -> None:
     assert found.reason
 
 
-@pytest.mark.parametrize("row", [*BY_ADAPTERS, *BY_RULES])
+@each("row", [*BY_ADAPTERS, *BY_RULES])
 def test_a_resolved_question_stands_alone_or_is_joined_once(row: str) -> None:
     question = cells(row)[-1]
     assert _resolve("who wrote Hamlet?", question) is None
@@ -37,14 +38,14 @@ def test_a_resolved_question_stands_alone_or_is_joined_once(row: str) -> None:
     assert row not in BY_ADAPTERS or (claim is not None and claim.strength >= CERTAIN)
 
 
-@pytest.mark.parametrize("row", ROWS["leans"])
+@each("row", ROWS["leans"])
 def test_leans_where_more_than_one_thing_can_be_meant(row: str) -> None:
     found = _resolve(*cells(row))
     assert isinstance(found, Leaning)
     assert found.reason
 
 
-@pytest.mark.parametrize("row", ROWS["alone"])
+@each("row", ROWS["alone"])
 def test_stands_alone(row: str) -> None:
     assert _resolve(*cells(row)) is None
 

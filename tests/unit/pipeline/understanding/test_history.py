@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from node.language.reading import read
 from node.pipeline.understanding.history import recognise
+from tests.each import each
 from tests.unit.pipeline.tables import cells, sections
 
 ROWS = sections(__file__, "history.txt")
@@ -26,7 +27,7 @@ def key(text: str) -> str | None:
     return found.key if found is not None else None
 
 
-@pytest.mark.parametrize("row", ROWS["key"])
+@each("row", ROWS["key"])
 def test_keys(row: str) -> None:
     """None ("-") where the answer may hang on a word that the key does not hold."""
     text, expected = cells(row)
@@ -40,7 +41,7 @@ def test_two_numbers_never_share_a_key(one: int, other: int) -> None:
     assert (keys[0] == keys[1]) == (one == other)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "proposal", "metric", "topic", "when"),
     [
         ("outcome of the vote on fees in 2023", None, "result", "fees 2023", "2023"),
@@ -67,7 +68,7 @@ def test_own_documents_and_votes_are_records(text: str) -> None:
     assert recognise(read(text)) is not None
 
 
-@pytest.mark.parametrize("text", [*ROWS["no records"], ""])
+@each("text", [*ROWS["no records"], ""])
 def test_what_only_looks_like_governance(text: str) -> None:
     assert recognise(read(text)) is None
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from node.core.model import Kind, Source
 from node.pipeline.understanding.pasted import LONG_LINE_CHARS, part, reply
 from node.pipeline.understanding.route import Floors, Router
+from tests.each import each
 
 MAIL = "Dear team,\n\nthe meeting moves to 5 May at 14:00.\n  Please bring the budget.\n\nBob"
 SLOPPY = "hi Tom\n\nthe parcel with number 4471 was sent on 12 march, it comes in 3 days\n\ncheers ann"
@@ -28,7 +29,7 @@ RULES = "Book the hall by mail two weeks before. When you cancel later than 3 da
 MENU = "Here is our menu:\nMonday soup 4.50\nTuesday pasta 6.20\nFriday fish 8.90"
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "question", "pasted"),
     [
         (f"summarise this:\n\n{MAIL}", "summarise this:", MAIL),
@@ -64,7 +65,7 @@ def test_the_question_and_its_text(message: str, question: str, pasted: str) -> 
     assert (found.question, found.pasted.strip()) == (question, pasted.strip())
 
 
-@pytest.mark.parametrize(
+@each(
     "message",
     [
         *("what is the price of bitcoin?", "hi\nwhat is ipfs", "btc\neth", "define: entropy", "", " \n\n"),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from node.language.reading import HEAD_CHARS, TAIL_CHARS, fold, read
 from node.pipeline.understanding.languages import LANGUAGES
 from node.pipeline.understanding.question import judge
+from tests.each import each
 from tests.unit.pipeline.tables import cells, sections
 
 TEXTS = sections(__file__, "question.txt")
@@ -59,9 +60,7 @@ def test_languages_are_told_apart(row: str) -> None:
     assert judge(read(text)).language == language
 
 
-@pytest.mark.parametrize(
-    ("asks", "text"), [(name == "asks", text) for name in ("asks", "tells") for text in TEXTS[name]]
-)
+@each(("asks", "text"), [(name == "asks", text) for name in ("asks", "tells") for text in TEXTS[name]])
 def test_the_gate(asks: bool, text: str) -> None:
     verdict = judge(read(text))
     assert verdict.asks is asks, verdict.reason

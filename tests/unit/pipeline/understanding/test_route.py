@@ -16,6 +16,7 @@ from node.core.model import CERTAIN, CLAIM, Kind, Recognition, Source
 from node.language.reading import read
 from node.pipeline.understanding import rules
 from node.pipeline.understanding.route import ROUTE_TABLE, Floors, Router
+from tests.each import each
 from tests.unit.pipeline.tables import sections
 from tests.unit.pipeline.understanding.clock import NOW
 from tests.unit.pipeline.understanding.recognisers import RECOGNISERS
@@ -217,7 +218,7 @@ def test_what_is_unresolved_is_passed_on() -> None:
 # --- wording that hurries -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("hurried", "text"),
     [(name == "hurried", text) for name in ("hurried", "not hurried") for text in TEXTS_OF[name]],
 )
@@ -228,7 +229,7 @@ def test_time_sensitive_wording(hurried: bool, text: str) -> None:
 # --- follow-ups -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", TEXTS_OF["follow-up"])
+@each("text", TEXTS_OF["follow-up"])
 def test_a_follow_up_without_earlier_turns_lacks_its_subject(text: str) -> None:
     alone = PLAIN.route(text, now=NOW)
     assert not alone.needs_history
@@ -236,7 +237,7 @@ def test_a_follow_up_without_earlier_turns_lacks_its_subject(text: str) -> None:
     assert rules.follow_up(read(text).flat) is not None
 
 
-@pytest.mark.parametrize("text", TEXTS_OF["alone"])
+@each("text", TEXTS_OF["alone"])
 def test_what_stands_alone_is_no_follow_up(text: str) -> None:
     assert rules.follow_up(read(text).flat) is None
 

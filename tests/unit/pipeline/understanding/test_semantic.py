@@ -14,6 +14,7 @@ from bench.train_router import FOLDS, fit, fold_of, label_of, questions_digest, 
 from node.core.errors import CorruptState
 from node.models.embedders.local import DIGEST, DIM, MODEL
 from node.pipeline.understanding.semantic import FILE, SemanticHead, Verdict
+from tests.each import each
 from tests.unit.models.embedders.minilm import minilm
 
 SMALL = {
@@ -53,7 +54,7 @@ def test_a_label_is_given_from_its_threshold_on_and_never_without_one() -> None:
     assert head().decide(vector(0, 1)) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value"),
     [
         ("version", 2),

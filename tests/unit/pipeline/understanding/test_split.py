@@ -10,6 +10,7 @@ from node.core.model import CERTAIN, Recognition
 from node.pipeline.understanding.looks import LOOKS_MAX
 from node.pipeline.understanding.route import Floors, Router
 from node.pipeline.understanding.split import PARTS_MAX, split
+from tests.each import each
 from tests.unit.pipeline.tables import cells, sections
 from tests.unit.pipeline.understanding.clock import NOW
 from tests.unit.pipeline.understanding.recognisers import RECOGNISERS
@@ -35,14 +36,14 @@ def nothing(*_: str) -> str | None:
     raise AssertionError("there is nobody to ask")
 
 
-@pytest.mark.parametrize("row", ROWS["cut"])
+@each("row", ROWS["cut"])
 def test_cuts_where_each_side_can_be_asked_alone(row: str) -> None:
     text, *parts = cells(row)
     assert parts_of(text) == tuple(parts)
     assert len(parts_of(text.lower())) == len(parts), "case changes no cut"
 
 
-@pytest.mark.parametrize("text", [*ROWS["whole"], ""])
+@each("text", [*ROWS["whole"], ""])
 def test_stays_whole_in_doubt(text: str) -> None:
     assert parts_of(text) == (text,)
 

@@ -6,9 +6,10 @@ import pytest
 
 from node.pipeline.understanding.leaning import leaning
 from node.pipeline.understanding.standing_alone import guess, is_made_of, names_more, owned
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("turn", "text", "whole"),
     [
         ("when is the open evening", "and on Sundays?", "when is the open evening on Sundays?"),

@@ -12,12 +12,16 @@ from pathlib import Path
 import orjson
 import pytest
 
+from node.audit.tlog.tiles import tiles_at
 from node.core.errors import CorruptState, NotFound, Rejected, Unavailable
 from node.store.backup import key_file
 from node.store.backup.folder import BackupFolder, add_erased, read_erased
-from node.store.backup.manifest import Manifest
+from node.store.backup.log_files import log_files
+from node.store.backup.manifest import DATA, Manifest
 from node.store.backup.parts import PART_BYTES
 from node.store.backup.snapshot import at_one_moment, check, copy
+from node.store.backup.writing import Source, write
+from tests.log_folders import leaves, write_log
 
 NOW = datetime(2026, 11, 28, 12, 0, tzinfo=UTC)
 
@@ -117,6 +121,27 @@ def manifest_of(folder: BackupFolder, name: str, *data: bytes) -> Manifest:
     return Manifest(name, "2026-11-28T12:00:00Z", folder.root, "test", 0, 0, files)
 
 
+def test_a_backup_holds_the_plain_files_and_one_copy_of_each_database(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    for path in ("kept.json", "below/kept.bin", "keys/secret", "index/vectors", ".hidden", "below/.hidden"):
+        (data / path).parent.mkdir(parents=True, exist_ok=True)
+        (data / path).write_text(path)
+    (data / "link").symlink_to(data / "keys" / "secret")
+    node = database(data / "blocks.sqlite", 7)  # with a write-ahead log beside it
+    database(data / "head_blocks.sqlite", 1).close()
+    folder = BackupFolder.open(tmp_path / "bak", "did:key:zTest")
+    source = Source(data, None, lambda: {"log": True, "publications": True})
+    with folder.held():
+        made = write(
+            folder, source, name=folder.next_name(NOW), time="t", software="s", stop=threading.Event()
+        )
+    node.close()
+    assert {one.path.removeprefix(f"{DATA}/") for one in made.files} == {
+        *("kept.json", "below/kept.bin", "blocks.sqlite")
+    }
+    assert len(made.files) == 3
+
+
 def test_what_a_killed_backup_left_is_cleared_by_the_next_one(tmp_path: Path) -> None:
     folder = BackupFolder.open(tmp_path / "bak", "did:key:zTest")
     with folder.held():
@@ -207,3 +232,25 @@ def test_a_key_file_of_a_liar_costs_nothing_and_leads_nowhere() -> None:
     for data in (b"", b"{}", b"[]", b'{"format":"neuroswarm/keys/v1"}'):
         with pytest.raises(CorruptState):
             key_file.open_keys(data, "")
+
+
+def test_of_a_log_only_what_its_checkpoint_needs_is_copied(tmp_path: Path) -> None:
+    """A log that is published after each entry leaves a partial bundle of every width beside the next."""
+    write_log(tmp_path, leaves(300), sizes=range(1, 300))
+    assert len(list((tmp_path / "tile").rglob("*.p/*"))) > 500
+    found = log_files(tmp_path, with_journal=False)
+    assert found is not None
+    assert set(found.never_change) == {"tile/entries/000", "tile/0/000"}
+    assert set(found.others) == {"vkey", *(tile.path for tile in tiles_at(300))}
+
+
+def test_what_is_new_in_a_backup_is_counted_by_its_parts(tmp_path: Path) -> None:
+    """A file that went while a log was copied leaves parts behind that are no part of the backup."""
+    parts = BackupFolder.open(tmp_path / "bak", "did:key:z1").parts
+    first = parts.put(b"there already")
+    parts.settle()
+    parts = BackupFolder.at(tmp_path / "bak").parts
+    assert parts.put(b"there already") == first
+    second = parts.put(b"new")
+    assert parts.new == {second: 3}
+    parts.abandon()

@@ -21,6 +21,7 @@ from node.store.retention.freshness import (
     lifetime_s,
     stale_windows,
 )
+from tests.each import each
 
 
 def test_every_class_has_its_limit() -> None:
@@ -99,7 +100,7 @@ def test_no_window_before_a_refresh_is_long_beside_the_life_of_its_class() -> No
         assert limit is None or windows.revalidate_s <= limit / 4
 
 
-@pytest.mark.parametrize("freshness", Freshness)
+@each("freshness", Freshness)
 def test_a_record_of_full_life_has_the_windows_of_its_class(freshness: Freshness) -> None:
     looked_up = freshness in (
         Freshness.PRICE, Freshness.PAST_PRICE, Freshness.LIVE_SCORE, Freshness.FINAL_SCORE,

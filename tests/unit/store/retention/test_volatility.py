@@ -21,6 +21,7 @@ from node.store.retention.volatility import (
     speaks_of_now,
     volatility,
 )
+from tests.each import each
 from tests.unit.cache.tables import rows
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -33,7 +34,7 @@ def test_the_table_says_each_thing_once_and_has_every_row_of_the_program() -> No
     assert {name for name, _ in TABLE} >= {row.means.name for row in ROWS}
 
 
-@pytest.mark.parametrize(("name", "question"), TABLE)
+@each(("name", "question"), TABLE)
 def test_the_table(name: str, question: str) -> None:
     assert volatility(question, NOW).name == name
 
@@ -42,7 +43,7 @@ NOW_ALSO = {"What is the current price of gold", "live score of the Lakers game"
 """They speak of now, and another row gives them a shorter life."""
 
 
-@pytest.mark.parametrize(("name", "question"), [*TABLE, ("", "")])
+@each(("name", "question"), [*TABLE, ("", "")])
 def test_wording_that_speaks_of_now_and_wording_that_does_not(name: str, question: str) -> None:
     assert speaks_of_now(question) is (name == "speaks_of_now" or question in NOW_ALSO)
     if name == "speaks_of_now":
@@ -50,7 +51,7 @@ def test_wording_that_speaks_of_now_and_wording_that_does_not(name: str, questio
         assert lifetime_s(Freshness.PRICE, query=question) == CLASS_LIMIT_S[Freshness.PRICE]
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "least_s", "most_s"),
     [
         ("who is the CEO of Apple", DAY_S, 21 * DAY_S),
@@ -168,7 +169,7 @@ def test_any_text_has_an_answer(text: str) -> None:
     assert found.limit_s is None or found.limit_s > 0
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         *("1 " * 40_000, "last " * 13_000, "how many " * 9_000, "who is the " * 8_000, "is a " * 13_000),
