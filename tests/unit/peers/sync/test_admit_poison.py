@@ -87,6 +87,7 @@ class Node:
         generation = Generation(clock, composer, policy)
         stations = Stations(
             stored,
+            stored,
             ExactSources(clock, {}, failures),
             generation,
             Statements(stored, generation, composer),
