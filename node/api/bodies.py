@@ -18,6 +18,7 @@ from node.api.received import parse_json, taken_as
 from node.core.errors import BadInput
 from node.core.ipld.cid import Cid
 from node.core.peer_address import ADDRESS_CHARS_MAX
+from node.knowledge.profiles import names
 
 TAGS_MAX = 16
 TAG_CHARS_MAX = 64
@@ -42,6 +43,7 @@ Session = Annotated[
 Seconds = Annotated[int, Meta(ge=0, le=TTL_S_MAX)]
 Lifetime = Annotated[int, Meta(ge=1, le=TTL_S_MAX)]
 PASSAGES_MAX = 20
+Profile = Annotated[str, Meta(min_length=1, max_length=64, extra_json_schema={"enum": list(names())})]
 Zone = Annotated[str, Meta(min_length=1, max_length=64)]
 Tag = Annotated[str, Meta(min_length=1, max_length=TAG_CHARS_MAX)]
 Tags = Annotated[tuple[Tag, ...], Meta(max_length=TAGS_MAX)]
@@ -106,7 +108,7 @@ class Search(Body):
 class DocumentSearch(Body):
     query: Text
     limit: Annotated[int, Meta(ge=1, le=PASSAGES_MAX)] = 5
-    profile: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
+    profile: Profile | None = None
 
 
 class NewEntry(Body):

@@ -1,4 +1,4 @@
-"""``/v1/documents``: files taken in, listed and removed."""
+"""``/v1/documents``: files taken in, listed and removed; ``/v1/passages``: what is found in them."""
 
 from __future__ import annotations
 
@@ -86,6 +86,6 @@ def _number(text: str, field: str) -> int:
 ROUTES: Routes = (
     ("POST", PATH, _post),
     ("GET", PATH, _list),
-    ("POST", PATH + "/search", _search),
+    ("POST", "/v1/passages", _search),
     ("DELETE", PATH + "/{document}", _remove),
 )

@@ -22,7 +22,7 @@ from node.knowledge.evaluation.outcome import Reply
 from node.knowledge.evaluation.questions import Question, Split, questions
 from node.knowledge.evaluation.run import measure
 
-SEARCH = "/v1/documents/search"
+SEARCH = "/v1/passages"
 _RANKED = 10
 _NO_ROUTE = (404, 405)
 _FILE_BYTES_MAX = 64 * 2**20

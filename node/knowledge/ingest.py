@@ -233,13 +233,13 @@ class Ingestor:
         parts = path.split("/")
         if (
             not path
-            or len(path) > 1_000
+            or len(path) > 512
             or path.startswith("/")
             or {"", ".", ".."} & set(parts)
             or "\0" in path
         ):
             raise BadInput(
-                "path must be a file's name, below no folder outside", field="path", limit="1000 characters"
+                "path must be a file's name, below no folder outside", field="path", limit="512 characters"
             )
         if kind_of(path) is None:
             raise BadInput(UNKNOWN_KIND, field="path")

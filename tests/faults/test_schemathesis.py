@@ -24,9 +24,9 @@ WITHIN_S = 280
 OPENAI = "^/v1/(chat|responses|embeddings|models)"
 CONFIG = """
 # No schema can say what a CID, a time zone or a message of other protocols is: what fits the schema may be
-# refused by name (400, 422), and what a route does not do (501) it does not do for anybody.
+# refused by name (400, 415, 422), and what a route does not do (501) it does not do for anybody.
 [checks.positive_data_acceptance]
-expected-statuses = ["2xx", "3xx", 400, 401, 403, 404, 406, 409, 412, 413, 416, 422, 429, 501]
+expected-statuses = ["2xx", "3xx", 400, 401, 403, 404, 406, 409, 412, 413, 415, 416, 422, 429, 501]
 
 [checks.negative_data_rejection]
 expected-statuses = [400, 401, 403, 404, 405, 406, 409, 412, 413, 415, 416, 422, 429, 501]

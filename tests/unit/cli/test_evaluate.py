@@ -63,8 +63,8 @@ def address() -> Iterator[str]:
             200,
             {"answer": "I could not find it.", "citations": [], "source": {"kind": "fallback"}},
         ),
-        "/v1/documents/search How many nights?": (200, {"passages": [{"source": "policies/guests.md"}]}),
-        "/v1/documents/search Who?": (200, {"passages": []}),
+        "/v1/passages How many nights?": (200, {"passages": [{"source": "policies/guests.md"}]}),
+        "/v1/passages Who?": (200, {"passages": []}),
         "/judge/chat/completions": (200, {"choices": [{"message": {"content": '{"grade": 3}'}}]}),
     }
     server = ThreadingHTTPServer(("127.0.0.1", 0), Node)
@@ -102,7 +102,7 @@ def test_a_run_measures_both_sides_and_names_the_judge(
 def test_without_the_route_retrieval_is_not_measured_and_failures_are_told(
     address: str, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    del Node.replies["/v1/documents/search How many nights?"]
+    del Node.replies["/v1/passages How many nights?"]
     Node.replies["/chat Who?"] = (503, {"title": "Busy"})
     assert main.main(["eval", "run", str(file), "--url", address, "--json"]) == 1
     made = json.loads(capsys.readouterr().out)
