@@ -38,8 +38,8 @@ QUESTIONS = (
     "Why does bread rise?",
     "What is a semiconductor?",
 )
-TOKENS, STOP = 256, "\n"
-"""What is cut off by a limit is not stored; a paragraph ends by itself."""
+TOKENS, STOP = 256, "."
+"""What is cut off by a limit is not stored: each answer is one sentence."""
 LIMIT_S = 180.0
 
 
