@@ -184,8 +184,9 @@ def ground(text: str, blocks: Sequence[Block], question: str) -> Grounding:
 
 def without_unsupported(text: str, blocks: Sequence[Block], question: str) -> str:
     """The text without the marks of those ``blocks`` that do not hold the sentence behind which they stand:
-    too little of its words, or not one of its figures. A text with code or tables stays as it is."""
-    if verbatim.blocks(text):
+    too little of its words, or not one of its figures. A text with code, tables, formulas or quotations stays
+    as it is."""
+    if verbatim.spans(text):
         return text
     checked = {block.number: block for block in blocks}
 

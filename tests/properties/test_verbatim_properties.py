@@ -85,6 +85,7 @@ def _answered(raw: str, evidence: list[Evidence], *, complete: bool) -> str | No
 @example([("```py\nx = [1, 2]  \n\n\n\ny = a[0] [1]\n```", "block")], True, True)
 @example([("| a |\n| --- |", "block")], False, False)
 @example([("`a`", "inline")], False, False)
+@example([("``. 1 ` [1]``", "inline")], True, False)
 @example([("A quorum is ten percent of all members [1].", ""), ("> é", "block")], True, False)
 @example([("Here is how it is done in most books:", ""), ("```\na\n```", "block")] * 3, True, False)
 def test_code_tables_maths_and_quotations_pass_byte_for_byte(
