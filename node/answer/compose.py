@@ -107,25 +107,17 @@ class Composer:
         trail = Trail(self._clock)
         given = Given(extract(read_as or question, evidence, trail), evidence)
         given = replace(given, writes=conversation.asks_to_write(question), documented=read)
+        alone = None
         if missing is None and any(map(notes.is_note, given.kept)):
-            held = await notes.read(
-                self._readers,
-                read_as or question,
-                given.kept,
-                self._pack,
-                deadline=deadline,
-                tag=tag,
-                vector=vector,
-            )
+            reading = self._readers, read_as or question, given.kept, self._pack
+            held = await notes.read(*reading, deadline=deadline, tag=tag, vector=vector)
             if held is not None:
                 trail.extend(held.steps)
                 given = given.after(held)
-                if (told := unsure_notes(given, trail, language)) is not None:
-                    return replace(told, found=given.found or held.near_found, tried=trail.steps)
+                alone = unsure_notes(given, held, trail, language)
         given = given.with_documents()
-        alone = not_in_documents(given, question, missing, language) or unsure_documents(
-            given, missing, trail, language
-        )
+        alone = alone or not_in_documents(given, question, missing, language)
+        alone = alone or unsure_documents(given, missing, trail, language)
         if alone is not None:
             return replace(alone, tried=trail.steps)
         given = without_claims(given, question, trail)

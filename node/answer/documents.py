@@ -106,6 +106,13 @@ class Read:
         return [as_evidence(one.window) for one in self.said]
 
     @property
+    def scopes(self) -> set[str]:
+        """Of all documents that what is said names or quotes: nobody else may see it."""
+        disputed = [other for one in self.disputes for other in (one.one, one.other)]
+        said = [one.window.document for one in self.said]
+        return {one.scope for one in (*said, *disputed, *self.orders)} if said else set()
+
+    @property
     def facts(self) -> InDocuments:
         """What the reply tells apart from its text."""
         made_from = [one.window.document for one in self.said]

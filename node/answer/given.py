@@ -83,7 +83,7 @@ def told_as_said(result: Result[Composed], trail: Trail) -> Composed:
     return replace(result.value, tried=trail.steps)
 
 
-def unsure_notes(given: Given, trail: Trail, language: str) -> Composed | None:
+def unsure_notes(given: Given, read: notes.Read, trail: Trail, language: str) -> Composed | None:
     """People's notes themselves, or the honest word that none says it, where it is not sure enough that they
     hold the answer for a model to tell it."""
     is_sure = (given.found or 0.0) >= TOLD_MIN
@@ -92,7 +92,8 @@ def unsure_notes(given: Given, trail: Trail, language: str) -> Composed | None:
     unsure = list(given.kept or ([given.near] if given.near else []))
     if len(unsure) == 1 and given.next is not None:
         unsure.append(given.next)
-    return quotes.from_unsure(unsure, trail, language) or quotes.not_there(language)
+    told = quotes.from_unsure(unsure, trail, language) or quotes.not_there(language)
+    return replace(told, found=given.found or read.near_found)
 
 
 def not_in_documents(given: Given, question: str, missing: str | None, language: str) -> Composed | None:
@@ -186,27 +187,15 @@ def without_model(
     documented = given.documented
     if documented is not None and documented.said and (given.found or 0.0) < documented.share:
         return from_documents(documented, trail, language)
-    said = _said_without_model(question, given, missing, tried, trail, language, read)
-    is_alone = said.source.kind == "fallback" and not (given.has_text or given.writes or missing)
-    if documented is not None and is_alone and said.text == reasons.no_answer((), language):
-        return _silent(documented, question, language)
-    return said
-
-
-def _said_without_model(
-    question: str,
-    given: Given,
-    missing: str | None,
-    tried: Sequence[Step],
-    trail: Trail,
-    language: str,
-    read: Sequence[str],
-) -> Composed:
-    return (
+    said = (
         _quoted(given, trail, language)
         or quotes.from_quotes(question, _quotable(given), missing, trail, language, read)
         or quotes.fallback(missing, given.evidence, tried, trail, language)
     )
+    is_alone = said.source.kind == "fallback" and not (given.has_text or given.writes or missing)
+    if documented is not None and is_alone and said.text == reasons.no_answer((), language):
+        return _silent(documented, question, language)
+    return said
 
 
 def _quoted(given: Given, trail: Trail, language: str) -> Composed | None:

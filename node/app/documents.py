@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from node.app.data_files import renewed
 from node.app.engines import token_count
 from node.app.storage import Ground
+from node.core.clock import Clock
 from node.core.errors import NodeError
 from node.core.model import Check
 from node.core.ports import EmbedderInfo, Semantics, Vector
@@ -25,17 +26,25 @@ from node.knowledge.store import Changed, DocumentStore
 from node.knowledge.used import UsedDocuments, Withdraw
 from node.knowledge.vectors import DocumentVectors
 from node.privacy import private_reason
+from node.store.writer import SqliteFile
 
 log = logging.getLogger("neuroswarm.documents")
 
 FILE = "documents.sqlite"
 USED_FILE = "used_documents.sqlite"
 CATCH_UP_EVERY_S = 60
+COMPARE_EVERY_S = 60
 
 
 def all_documents(connection: sqlite3.Connection) -> list[Document]:
     """Of every scope."""
     return [document_of(row) for row in connection.execute("SELECT * FROM document")]
+
+
+async def ended(task: asyncio.Task[None]) -> None:
+    """End it; what it leaves is found at the next start."""
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,33 +83,44 @@ class Library:
     used: UsedDocuments
     search: Search
 
-    async def follow(self, withdraw: Withdraw, stack: AsyncExitStack) -> None:
-        """Withdraw the answers whose documents changed while nobody listened, and from here on those whose
-        documents change. Raises ``Unavailable``."""
-        await self.used.compare(await asyncio.to_thread(self._all), withdraw)
-        tasks: set[asyncio.Task[None]] = set()
+    @property
+    def files(self) -> tuple[SqliteFile, ...]:
+        return self.store.file, self.used.file
 
-        async def fell(cids: Sequence[str]) -> None:
-            try:
-                await self.used.fell(cids, withdraw)
-            except NodeError as exc:  # the next start finds them
-                log.warning("answers from changed documents were not withdrawn: %s", exc)
+    async def follow(
+        self, withdraw: Withdraw, clock: Clock, scheduler: Scheduler, stack: AsyncExitStack
+    ) -> None:
+        """Withdraw the answers whose documents changed while nobody listened, and from here on those whose
+        documents change: at once, and again every ``COMPARE_EVERY_S`` for a while, for an answer may be under
+        way and a disk be full. Raises ``Unavailable``."""
+
+        async def compare() -> None:
+            documents = await self.store.file.read(all_documents)
+            await self.used.compare(documents, withdraw, clock.monotonic())
+
+        async def again() -> None:
+            if self.used.has_work:
+                await compare()
+
+        due = asyncio.Event()
+
+        async def follow() -> None:
+            while True:
+                await due.wait()
+                due.clear()
+                try:
+                    await compare()
+                except NodeError as exc:
+                    log.warning("event=document_answers_not_withdrawn reason=%s", exc)
 
         def hear(changed: Changed) -> None:
-            if changed.cids:
-                task = asyncio.create_task(fell(changed.cids), name="withdraw answers from documents")
-                tasks.add(task)
-                task.add_done_callback(tasks.discard)
+            if self.used.knows(changed.cids):
+                due.set()
 
-        async def stop() -> None:
-            self.store.listeners.remove(hear)
-            await asyncio.gather(*tasks, return_exceptions=True)
-
+        await compare()
         self.store.listeners.append(hear)
-        stack.push_async_callback(stop)
-
-    def _all(self) -> list[Document]:
-        return self.store.file.read_here(all_documents)
+        stack.push_async_callback(ended, asyncio.create_task(follow(), name="withdraw document answers"))
+        scheduler.every(COMPARE_EVERY_S, "compare_documents", again)
 
     def schedule(self, scheduler: Scheduler) -> None:
         """Look at the folders of the settings now and again, and embed what is owed."""

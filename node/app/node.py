@@ -13,7 +13,7 @@ import hashlib
 import logging
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -69,6 +69,7 @@ from node.store.retention.erase import Eraser
 from node.store.retention.sweeps import evict, scrub_withdrawn, sweep
 from node.store.sqlite import SqliteStore
 from node.store.write_back import WriteBack
+from node.store.writer import SqliteFile
 
 log = logging.getLogger("neuroswarm")
 
@@ -143,26 +144,21 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
         stack.push_async_callback(stop_mirror, mirror)
         mirror.start()
     await memory.evidence.start()
-    listeners = _listeners(store, [ipfs.head.changed, memory.evidence.changed], stack)
-    if mirror is not None:
-        listeners.append(mirror.nudge)
+    listeners = _listeners(store, [ipfs.head.changed, memory.evidence.changed], mirror, stack)
     stack.push_async_callback(_drain, memory.kept.queue, settings.server.shutdown_timeout_s)
     for worker in walk.behind:
         stack.push_async_callback(worker.close)
     ledger = ledger_of(ground)
     peer_store = await open_store(settings, data_dir, ground.state, clock, stack, ledger)
     eraser = await _eraser(ground, memory, ipfs, peer_store, portable)
-    invalidator = Invalidator(
-        store.records, memory.kept.rememberer, eraser, ground.recorder, clock, walk.policy.version
-    )
-    await library.follow(lambda tag: invalidator.run(Invalidation(tag=tag), None), stack)
     uses = UseTally(store.records, clock)
     stack.push_async_callback(uses.flush)
     scheduler = Scheduler(wall)
     _schedule(scheduler, ground, memory, portable, eraser, uses)
-    library.schedule(scheduler)
     scheduler.every(FLUSH_EVERY_S, "flush_keys", keys.flush)
     scheduler.every(MARK_EVERY_S, "mark_store", guard.mark)
+    await library.follow(_by_tag(ground, memory, eraser), clock, scheduler, stack)
+    library.schedule(scheduler)
     logs = await open_logs(ground, daemon, scheduler)
     ipfs.start(logs.heads)
     backups = memory.kept.backups
@@ -176,20 +172,7 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
     listeners.append(peers.publisher.changed)
     scheduler.start()
     stack.callback(scheduler.stop)
-    watch = Watch(clock, data_dir, ground.metrics, lambda: [*ground.time_sources, *links.dated()])
-    stack.push_async_callback(watch.close)
-    watch.start()
-    kept = memory.kept
-    files = (
-        ground.state.file,
-        kept.labels.file,
-        kept.refuted.file,
-        peer_store.file,
-        logs.file,
-        *ipfs.files,
-        library.store.file,
-        library.used.file,
-    )
+    _watch_clock(ground, links, stack)
     probes = (
         fact(clock.health),
         fact(lambda: walk.reader_check),
@@ -201,7 +184,7 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
         backups.probe,
         *peers.probes,
         *logs.probes,
-        fact(partial(stores_check, files, of_others(ground.torn))),
+        _stores_probe(ground, memory, (peer_store.file, logs.file, *ipfs.files, *library.files)),
         fact(scheduler.health),
         *await watch_disk(ground, memory.kept.rememberer, logs.keeper, scheduler),
         *not_configured(walk.generators),
@@ -219,6 +202,31 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
     checks = tuple(await service.health())
     warm(walk.generators, checks)
     return Running(url, service, settings, checks)
+
+
+def _watch_clock(ground: Ground, links: Links, stack: AsyncExitStack) -> None:
+    watch = Watch(
+        ground.clock, ground.data_dir, ground.metrics, lambda: [*ground.time_sources, *links.dated()]
+    )
+    stack.push_async_callback(watch.close)
+    watch.start()
+
+
+def _by_tag(ground: Ground, memory: Memory, eraser: Eraser) -> Callable[[str], Awaitable[bool]]:
+    """Withdraws stored answers that have a tag; whether there were any."""
+    records, rememberer = ground.store.records, memory.kept.rememberer
+    invalidator = Invalidator(records, rememberer, eraser, ground.recorder, ground.clock, VERSION)
+
+    async def withdraw(tag: str) -> bool:
+        return (await invalidator.run(Invalidation(tag=tag), None)).withdrawn > 0
+
+    return withdraw
+
+
+def _stores_probe(ground: Ground, memory: Memory, others: Sequence[SqliteFile]) -> Probe:
+    """Of all stores but that of records, which has one of its own."""
+    files = (ground.state.file, memory.kept.labels.file, memory.kept.refuted.file, *others)
+    return fact(partial(stores_check, files, of_others(ground.torn)))
 
 
 def _service(
@@ -295,9 +303,11 @@ async def _index_file(
 
 
 def _listeners(
-    store: SqliteStore, first: list[Callable[[], None]], stack: AsyncExitStack
+    store: SqliteStore, first: list[Callable[[], None]], mirror: Mirror | None, stack: AsyncExitStack
 ) -> list[Callable[[], None]]:
     """Who hears of each change in the store; more may be appended."""
+    if mirror is not None:
+        first.append(mirror.nudge)
 
     def changed() -> None:
         for listener in first:

@@ -39,6 +39,7 @@ from node.pipeline.ready import ReadyHits
 from node.pipeline.second_sample import SecondSamples
 from node.pipeline.stale import Refresher
 from node.pipeline.statements import Statements
+from node.pipeline.stations import Stations
 from node.pipeline.stored import Refresh, Stored
 from node.pipeline.storing import Second, Storing
 from node.pipeline.through import Keeping, PassThrough
@@ -46,7 +47,7 @@ from node.pipeline.under_way import Ended, Policy
 from node.pipeline.understanding.route import Router
 from node.pipeline.understanding.sessions import Sessions
 from node.pipeline.understanding.understand import Understanding
-from node.pipeline.walk import Pipeline, Stations
+from node.pipeline.walk import Pipeline
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from node.language.tables import read_table
 Count = Callable[[str], int]
 """How many tokens a text has."""
 
-DEFAULT = "section400"
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(\S.*?)[ \t#]*$|^[ \t]*(```|~~~)", re.MULTILINE)
 _PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
 _LINE = re.compile(r"\n\s*")

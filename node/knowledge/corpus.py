@@ -15,7 +15,7 @@ import orjson
 
 from node.core.ipld.cid import Cid
 from node.knowledge.model import Chunk, Document
-from node.knowledge.store import DocumentStore, words_of
+from node.knowledge.store import Changed, DocumentStore, words_of
 from node.knowledge.store import _chunk as chunk_of
 from node.knowledge.vectors import DocumentVectors, hash_in
 from node.language.sentences import WORD, content_words
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 TERMS_MAX = 32
 _PARTS = 4
 """Windows of one chunk that may stand before the next chunk's, on average."""
+_LISTED_MAX = 64
+"""Askers whose lists of documents are kept."""
 _IN = "(SELECT value FROM json_each(?))"
 
 
@@ -105,6 +107,11 @@ class StoredCorpus:
     def __init__(self, store: DocumentStore, vectors: DocumentVectors) -> None:
         self._file = store.file
         self._vectors = vectors
+        self._listed: dict[tuple[str, ...], Sequence[Document]] = {}
+        store.listeners.append(self._hear)
+
+    def _hear(self, changed: Changed) -> None:
+        self._listed = {}
 
     def keyword(self, query: str, scopes: Sequence[str], limit: int) -> Sequence[tuple[int, float]]:
         asked = terms(query)
@@ -128,4 +135,11 @@ class StoredCorpus:
         return self._file.read_here(partial(_neighbours, document=document, first=first, last=last))
 
     def documents(self, scopes: Sequence[str]) -> Sequence[Document]:
-        return self._file.read_here(partial(_documents, scopes=_json(scopes)))
+        """The same sequence as before while no document has changed."""
+        listed, asked = self._listed, tuple(scopes)  # a list that a change overtakes is nobody's any more
+        found = listed.get(asked)
+        if found is None:
+            found = self._file.read_here(partial(_documents, scopes=_json(scopes)))
+            if len(listed) < _LISTED_MAX:
+                found = listed.setdefault(asked, found)
+        return found

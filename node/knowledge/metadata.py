@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
 from node.knowledge.formats.extracted import table
@@ -64,16 +64,9 @@ def settled(known: Sequence[Known]) -> dict[str, Holds]:
         older for path, one in found.items() if path in by_path for older in one.supersedes if older != path
     }
     return {
-        path: _with_status(one, "superseded") if path in replaced and one.status != "missing" else one
+        path: replace(one, status="superseded") if path in replaced and one.status != "missing" else one
         for path, one in found.items()
     }
-
-
-def _with_status(one: Holds, status: Status) -> Holds:
-    return Holds(
-        one.title, status, one.last_modified, one.effective, one.supersedes, one.conflict_with,
-        one.in_manifest, one.tags, one.language,
-    )  # fmt: skip
 
 
 def _holds(

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _CHUNKS_OF_A_FILE = 64
 """So many of a document's first chunks are looked at for the one that speaks to a question."""
 _READ_CHARS = 2_000
+_SHELVES_MAX = 64
 
 
 class TokenVectors(Protocol):
@@ -55,15 +56,16 @@ class Search:
     reader: NoteReader | None = None
     tokens: TokenVectors | None = None
     no_embedder: bool = False
-    _shelf: dict[tuple[str, ...], tuple[Sequence[Document], Shelf]] = field(default_factory=dict)
+    _shelves: dict[tuple[str, ...], tuple[Sequence[Document], Shelf]] = field(default_factory=dict)
 
     def shelf(self, scopes: Sequence[str]) -> Shelf:
-        """The documents of ``scopes``; sorted anew when the corpus gives another list."""
+        """The documents of ``scopes``; sorted anew when the corpus gives another list. Blocking."""
         documents = self.corpus.documents(scopes)
-        kept = self._shelf.get(tuple(scopes))
+        kept = self._shelves.get(tuple(scopes))
         if kept is None or kept[0] is not documents:
-            self._shelf.clear()
-            kept = self._shelf[tuple(scopes)] = (documents, Shelf(documents))
+            if len(self._shelves) >= _SHELVES_MAX:
+                self._shelves.clear()
+            kept = self._shelves[tuple(scopes)] = (documents, Shelf(documents))
         return kept[1]
 
 
@@ -79,9 +81,10 @@ async def retrieve(
     found = await asyncio.to_thread(_candidates, question, vector, scopes, search, rule)
     if rule.kind == "maxsim" and search.tokens is not None:
         found = await _by_tokens(question, found, search.tokens)
-    made = await asyncio.to_thread(passages, question, found, search.shelf(scopes), search, rule, limit)
+    shelf = await asyncio.to_thread(search.shelf, scopes)
+    made = await asyncio.to_thread(passages, question, found, shelf, search, rule, limit)
     if search.reader is not None:
-        made = newest_first(await reranked(question, made, search.reader), search.shelf(scopes), rule)
+        made = newest_first(await reranked(question, made, search.reader), shelf, rule)
     return made
 
 

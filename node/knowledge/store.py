@@ -346,6 +346,7 @@ class DocumentStore(FileStore):
         """What a model says of a document, apart from its text; it goes when the bytes change."""
         said = (description, orjson.dumps(list(tags)).decode(), document)
         await self._file.run("UPDATE document SET description = ?, tags = ? WHERE id = ?", said)
+        self._told(Changed())
 
     async def of_folder(self, folder: str) -> list[Row]:
         """Rows of ``document``. Raises ``Unavailable``."""

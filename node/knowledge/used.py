@@ -1,14 +1,16 @@
 """Which versions of which documents answers were made from, in ``used_documents.sqlite``, so that the answers
 go when their documents change.
 
-An answer carries the CIDs of its documents as tags; here stands that such tags were ever given, and for
-which version. A row is written before the first answer with its tag is stored, and goes after the last is
-withdrawn: what was cut in between is found again at the start, by comparing with the documents that are
-there. Format 1 (``PRAGMA user_version``), application id ``NSu1``.
+An answer carries a tag for each version of a document that it is made from; here stands which tags were ever
+given. A row is written before the first answer with its tag is stored. A version that no longer holds is
+withdrawn again and again for ``SETTLED_S``, and only then forgotten: an answer that was being made when the
+document changed is stored behind the change. What was cut in between is found at the start, by comparing
+with the documents that are there. Format 1 (``PRAGMA user_version``), application id ``NSu1``.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
@@ -28,12 +30,16 @@ SCHEMA = Schema(
     page_bytes=4_096,
 )
 TAGS_MAX = 8
+SETTLED_S = 1_200.0
+"""Longer than any request lasts (``server.request_timeout_s`` is 600 at most) with the write behind it."""
 _VERSION_CHARS = 16
+_ROUNDS_MAX = 100
 
 Used: TypeAlias = tuple[str, str]
 """A document's CID, and what held of it: see ``used_of``."""
 Withdraw = Callable[[str], Awaitable[object]]
-"""Withdraw every stored answer that has this tag. Raises ``Unavailable``."""
+"""Withdraw stored answers that have this tag, a thousand at most; true where there were any. Raises
+``Unavailable``."""
 
 
 def used_of(document: Document) -> Used | None:
@@ -41,18 +47,25 @@ def used_of(document: Document) -> Used | None:
     bytes."""
     if document.cid is None:
         return None
-    holds = (document.scope, document.status, document.effective, document.supersedes, document.conflict_with)
+    holds = (
+        document.cid,
+        document.scope,
+        document.status,
+        document.effective,
+        document.supersedes,
+        document.conflict_with,
+    )
     return str(document.cid), hashlib.sha256(repr(holds).encode()).hexdigest()[:_VERSION_CHARS]
 
 
-def tag_of(cid: str) -> str:
-    """What an answer from this document is tagged with."""
-    return f"document:{cid}"
+def tag_of(used: Used) -> str:
+    """What an answer from this version is tagged with."""
+    return f"document:{used[1]}"
 
 
 def tags(used: Iterable[Used]) -> tuple[str, ...]:
     """Of all documents of one answer."""
-    return tuple(dict.fromkeys(tag_of(cid) for cid, _ in used))[:TAGS_MAX]
+    return tuple(dict.fromkeys(map(tag_of, used)))[:TAGS_MAX]
 
 
 class UsedDocuments(FileStore):
@@ -61,6 +74,9 @@ class UsedDocuments(FileStore):
     def __init__(self, file: SqliteFile) -> None:
         super().__init__(file)
         self._known: set[Used] = set()
+        self._gone: dict[Used, float] = {}
+        """Since when, on the monotonic clock, a version does not hold."""
+        self._busy = asyncio.Lock()
 
     @classmethod
     async def open(cls, path: Path) -> UsedDocuments:
@@ -76,19 +92,28 @@ class UsedDocuments(FileStore):
                 await self._file.run("INSERT OR IGNORE INTO used VALUES (?, ?)", one)
                 self._known.add(one)
 
-    async def fell(self, cids: Iterable[str], withdraw: Withdraw) -> int:
-        """Versions that no longer hold: withdraw what was made from them; of how many that was."""
-        gone = set(cids)
-        return await self._withdraw([one for one in self._known if one[0] in gone], withdraw)
+    def knows(self, cids: Iterable[str]) -> bool:
+        """Whether an answer may have been made from one of these."""
+        named = {*cids}
+        return any(cid in named for cid, _ in self._known)
 
-    async def compare(self, documents: Iterable[Document], withdraw: Withdraw) -> int:
-        """Withdraw what was made from anything else than these; of how many documents that was."""
-        there = {used_of(one) for one in documents}
-        return await self._withdraw([one for one in self._known if one not in there], withdraw)
+    @property
+    def has_work(self) -> bool:
+        """Whether versions are known that no longer hold."""
+        return bool(self._gone)
 
-    async def _withdraw(self, gone: Sequence[Used], withdraw: Withdraw) -> int:
-        for one in gone:
-            await withdraw(tag_of(one[0]))
-            await self._file.run("DELETE FROM used WHERE cid = ? AND version = ?", one)
-            self._known.discard(one)
-        return len(gone)
+    async def compare(self, documents: Iterable[Document], withdraw: Withdraw, now: float) -> int:
+        """Withdraw what was made from anything else than these; of how many versions that was. ``now`` on the
+        monotonic clock. Raises ``Unavailable``: what is owed still is known still."""
+        async with self._busy:
+            there = {used_of(one) for one in documents}
+            self._gone = {one: self._gone.get(one, now) for one in self._known if one not in there}
+            for one, since in [*self._gone.items()]:
+                for _ in range(_ROUNDS_MAX):
+                    if not await withdraw(tag_of(one)):
+                        break
+                if now - since >= SETTLED_S:
+                    await self._file.run("DELETE FROM used WHERE cid = ? AND version = ?", one)
+                    self._known.discard(one)
+                    del self._gone[one]
+            return len(self._gone)

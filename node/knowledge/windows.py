@@ -172,11 +172,6 @@ def _units(text: str) -> list[_Unit]:
     return units
 
 
-def _is_speech(line: str) -> bool:
-    match = _SPEAKER.match(line)
-    return match is not None and match.end() < len(line)
-
-
 def _spoken(line: str) -> list[_Unit]:
     """A line that stands by itself; a long one by its sentences, each with who says it."""
     if len(line) <= _ENTRY_CHARS_MAX:

@@ -13,6 +13,7 @@ from node.core.errors import NodeError
 from node.core.ports import NoteReader
 from node.knowledge.model import Passage
 from node.knowledge.retrieve import Search, retrieve
+from node.knowledge.shelf import Shelf
 from node.knowledge.used import UsedDocuments
 from node.language import conversation
 from node.language.tongue import may_be_english
@@ -45,7 +46,7 @@ class DocumentStation:
             if not shelf.by_id:
                 return
             passages = await retrieve(question, scopes, self.search)
-            read = await self._read(walk, question, passages)
+            read = await self._read(walk, question, passages, shelf)
             if read.said and not walk.query.no_store:
                 await self.used.note(read.facts.used)
         except NodeError as exc:
@@ -53,7 +54,7 @@ class DocumentStation:
             return
         walk.documents = read
         walk.evidence += read.evidence
-        walk.evidence_scopes.update(one.window.document.scope for one in read.said)
+        walk.evidence_scopes |= read.scopes
         outcome = "found" if read.said else "missed"
         said = (
             f"{len(passages)} passages, {len(read.said)} windows hold the answer, the best {read.share:.2f}"
@@ -65,8 +66,9 @@ class DocumentStation:
                 "passages", "orders", f"sentences that give orders, not followed: {names}", code="orders"
             )
 
-    async def _read(self, walk: Walk, question: str, passages: Sequence[Passage]) -> documents.Read:
-        shelf = self.search.shelf(walk.query.caller.visible_scopes)
+    async def _read(
+        self, walk: Walk, question: str, passages: Sequence[Passage], shelf: Shelf
+    ) -> documents.Read:
         made = walk.vector
         is_known = made is not None and made.info.digest == packaged().embedder and may_be_english(question)
         vector = made.vector if made is not None and is_known else None

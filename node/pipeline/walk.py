@@ -12,9 +12,8 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import tzinfo
-from typing import Protocol
 
 from node.answer import reasons
 from node.answer.score.confidence import Origin, judge, observe
@@ -30,15 +29,11 @@ from node.core.talk import Talk
 from node.language import conversation
 from node.pipeline import replies
 from node.pipeline.decisions import Decisions
-from node.pipeline.exact_sources import ExactSources
 from node.pipeline.failures import PATIENCE, Failure, NegativeCache
-from node.pipeline.generation import Generation
 from node.pipeline.partition import is_long
 from node.pipeline.ready import Again, Attempt, ReadyHits
 from node.pipeline.single_flight import SingleFlight
-from node.pipeline.statements import Statements
-from node.pipeline.stored import Stored
-from node.pipeline.storing import Storing
+from node.pipeline.stations import Stations
 from node.pipeline.under_way import HURRY_S, Ended, Policy, Reached, Walk, asker_key, left_s, since_ms
 from node.pipeline.understanding.question import language_of
 from node.pipeline.understanding.route import as_it_stands
@@ -53,24 +48,6 @@ NOT_CACHED = "not_cached"
 """Why there is no answer where only the cache was to be asked."""
 FLIGHTS_MAX = 3
 """How many computations a question may wait for whose first askers ran out of time."""
-
-
-class Consults(Protocol):
-    """Whoever looks for evidence: ``Stored`` alone, or documents before it."""
-
-    async def consult(self, walk: Walk) -> Reached | None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Stations:
-    """What a question visits."""
-
-    stored: Stored
-    documents: Consults
-    exact: ExactSources
-    generation: Generation
-    statements: Statements
-    storing: Storing
 
 
 class Pipeline:

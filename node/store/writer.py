@@ -85,6 +85,23 @@ def _damaged(path: Path, what: str) -> Damaged:
     )
 
 
+def _settle(batch: Sequence[_Waiting], run: asyncio.Future[list[_Outcome]]) -> None:
+    fault = run.exception()
+    outcomes = run.result() if fault is None else [_Outcome(error=fault)] * len(batch)
+    for item, outcome in zip(batch, outcomes, strict=True):
+        if item.future.done():
+            continue
+        if outcome.error is None:
+            item.future.set_result(outcome.value)
+        else:
+            item.future.set_exception(outcome.error)
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
+
+
 class SqliteFile:
     """The file's connections and threads. Build with ``open`` inside a running event loop."""
 
@@ -279,24 +296,12 @@ class SqliteFile:
             run = loop.run_in_executor(self._writer, self._run_batch, [item.job for item in batch])
             try:
                 await asyncio.wait({run})
-                self._settle(batch, run)
+                _settle(batch, run)
                 self._follow_trouble()
             finally:
                 for item in batch:
                     if not item.future.done():
                         item.future.cancel()
-
-    @staticmethod
-    def _settle(batch: Sequence[_Waiting], run: asyncio.Future[list[_Outcome]]) -> None:
-        fault = run.exception()
-        outcomes = run.result() if fault is None else [_Outcome(error=fault)] * len(batch)
-        for item, outcome in zip(batch, outcomes, strict=True):
-            if item.future.done():
-                continue
-            if outcome.error is None:
-                item.future.set_result(outcome.value)
-            else:
-                item.future.set_exception(outcome.error)
 
     def _follow_trouble(self) -> None:
         """Where the disk has refused something, try again until it does not, also where nobody asks."""
@@ -404,7 +409,7 @@ class SqliteFile:
             connection.execute(f"PRAGMA user_version = {self._schema.version}")
             connection.execute("COMMIT")
         finally:
-            self._roll_back(connection)
+            _roll_back(connection)
 
     def _run_batch(self, jobs: Sequence[Job[Any]]) -> list[_Outcome]:
         """One transaction for all; if the disk refuses it as a whole, each job on its own."""
@@ -413,14 +418,14 @@ class SqliteFile:
         try:
             return self._commit(connection, jobs)
         except sqlite3.Error as exc:
-            self._roll_back(connection)
+            _roll_back(connection)
             self._hooks.after_rollback()
             if len(jobs) > 1 and primary_code(exc) in _MAY_BE_ONE_ITEM:
                 return [outcome for job in jobs for outcome in self._run_batch([job])]
             self.trouble.refused(len(jobs), exc)
             return [_Outcome(error=self._translated(exc)) for _ in jobs]
         finally:
-            self._roll_back(connection)
+            _roll_back(connection)
 
     def _commit(self, connection: sqlite3.Connection, jobs: Sequence[Job[Any]]) -> list[_Outcome]:
         changes = connection.total_changes
@@ -441,7 +446,7 @@ class SqliteFile:
             except (sqlite3.Error, NodeError) as exc:
                 _log.error("event=after_commit_failed file=%s reason=%s", self.path.name, exc)
             finally:
-                self._roll_back(connection)
+                _roll_back(connection)
 
     def _run_one(self, connection: sqlite3.Connection, job: Job[Any]) -> _Outcome:
         connection.execute("SAVEPOINT item")
@@ -462,11 +467,6 @@ class SqliteFile:
             connection.execute("ROLLBACK TO item")
         connection.execute("RELEASE item")
         return outcome
-
-    @staticmethod
-    def _roll_back(connection: sqlite3.Connection) -> None:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
 
     def _close_connections(self) -> None:
         self._readers.shutdown(wait=True)
@@ -490,7 +490,7 @@ class SqliteFile:
             try:
                 return job(connection)
             finally:
-                self._roll_back(connection)
+                _roll_back(connection)
         except sqlite3.Error as exc:
             self.trouble.unread(exc)
             raise self._translated(exc) from exc

@@ -15,6 +15,7 @@ from node.core.errors import BadInput, NotFound, Unavailable
 from node.core.ipld import unixfs_file
 from node.core.ipld.cid import RAW, Cid
 from node.knowledge import ingest
+from node.knowledge.retrieve import Search
 from tests.documents_kit import Bags, World
 
 
@@ -70,6 +71,19 @@ async def test_only_what_has_changed_is_done_again(world: World) -> None:
     assert "It says number 3." not in world.said("number")
     assert "It says number 3." not in world.near("It says number 3.")
     assert world.gone == [str(before["f3.md"].cid)]
+
+
+async def test_documents_are_listed_anew_when_one_has_changed_and_not_for_each_question(world: World) -> None:
+    world.write("a.md", RENT)
+    await world.ingest()
+    search = Search(world.corpus, world.bags)
+    before, shelf = world.corpus.documents(["shared"]), search.shelf(("shared",))
+    assert search.shelf(("public",)).by_id == {}
+    assert world.corpus.documents(["shared"]) is before
+    assert search.shelf(("shared",)) is shelf
+    await world.store.describe(before[0].id, "Rules of the house.", ["house"])
+    assert world.corpus.documents(["shared"])[0].description == "Rules of the house."
+    assert search.shelf(("shared",)) is not shelf
 
 
 async def test_equal_files_are_embedded_once_and_go_one_by_one(world: World) -> None:

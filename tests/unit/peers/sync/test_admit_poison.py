@@ -28,13 +28,14 @@ from node.pipeline.failures import NegativeCache
 from node.pipeline.generation import Generation
 from node.pipeline.ready import ReadyHits
 from node.pipeline.statements import Statements
+from node.pipeline.stations import Stations
 from node.pipeline.stored import Stored
 from node.pipeline.storing import Storing
 from node.pipeline.under_way import Policy
 from node.pipeline.understanding.route import Floors, Router
 from node.pipeline.understanding.sessions import Sessions
 from node.pipeline.understanding.understand import Understanding
-from node.pipeline.walk import Pipeline, Stations
+from node.pipeline.walk import Pipeline
 from node.store.remember import Questions, Remembered, Rememberer
 from node.store.write_back import WriteBack
 from tests.admit_kit import US, Door, Issuer
