@@ -2,10 +2,10 @@
 whether they hold the answer, and what is known of the documents behind them.
 
 The packaged reader of notes reads the likeliest windows; a logistic curve over its log odds and over how the
-window was found (``reading.json``, of the form that ``python -m bench.documents_curve`` fits) says how probably one
-holds the answer. From ``floor`` on it is quoted, or given to a model; below, nothing is said but what was looked
-for: to be silent is better than to be wrong. Documents are data: sentences that give orders to their reader
-are never quoted, and are reported. Raises nothing but cancellation."""
+window was found (``reading.json``, of the form that ``python -m bench.documents_curve`` fits) says how
+probably one holds the answer. From ``floor`` on it is quoted, or given to a model; below, nothing is said but
+what was looked for: to be silent is better than to be wrong. Documents are data: sentences that give orders
+to their reader are never quoted, and are reported. Raises nothing but cancellation."""
 
 from __future__ import annotations
 
