@@ -118,7 +118,7 @@ async def test_from_standard_input_and_without_a_file(tmp_path: Path) -> None:
     car = write_car(tmp_path / "one.car", [block(1), block(2)])
     done = await run("ingest", "--car", "-", folder=tmp_path, given=car.read_bytes())
     assert (done.returncode, done.stdout.startswith("-: 2 new blocks")) == (0, True), done
-    assert "ingest --car FILE" in await refused("ingest", folder=tmp_path)
+    assert "ingest FOLDER, or --car FILE" in await refused("ingest", folder=tmp_path)
     packed = tmp_path / "lines.jsonl.gz"
     packed.write_bytes(gzip.compress(b"{}"))
     for path, said in ((packed, "gunzip FILE.gz"), (car, "neuroswarm ingest --car")):
