@@ -9,8 +9,11 @@ all: name it in the setting ``adapters.plugins``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
+from importlib.resources import files
+from typing import Any
 
 from adapters.coins import Coinbase, CoinGecko
 from adapters.currency import FxRates
@@ -57,6 +60,20 @@ def sayings(adapters: Iterable[Adapter]) -> Mapping[str, retell.Tables]:
     """What each says in other languages than English, by its name: the folder ``says`` of its package."""
     packages = {one.name: import_module(type(one).__module__).__package__ for one in adapters}
     return {name: retell.load(package, __package__) for name, package in packages.items() if package}
+
+
+def tools(adapters: Iterable[Adapter]) -> Iterator[tuple[Mapping[str, Any], tuple[Adapter, ...]]]:
+    """What a model may ask each for: the tables of ``tool.toml`` in its package, with all the adapters of
+    that package in their order. Those switched off have none."""
+    packages: dict[str, list[Adapter]] = {}
+    for one in adapters:
+        if not isinstance(one, SwitchedOff) and (package := import_module(type(one).__module__).__package__):
+            packages.setdefault(package, []).append(one)
+    for package, some in packages.items():
+        described = files(package) / "tool.toml"
+        if described.is_file():
+            for tool in tomllib.loads(described.read_text("utf-8"))["tool"]:
+                yield tool, tuple(some)
 
 
 def _switched(adapter: Adapter, enabled: bool) -> Adapter:

@@ -69,6 +69,11 @@ class Composer:
         self._thinks = False
 
     @property
+    def chain(self) -> Chain:
+        """Whom it asks."""
+        return self._chain
+
+    @property
     def engines(self) -> tuple[Engine, ...]:
         """The engines in order of preference, with their standing: what health asks."""
         return self._chain.engines

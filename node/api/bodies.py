@@ -76,13 +76,14 @@ class Chat(Body):
     ttl_s: Lifetime | None = None
     tags: Tags = ()
     time_zone: Zone | None = None
+    mode: Literal["plain", "agent"] | None = None
 
     @property
     def is_plain(self) -> bool:
         """Whether the reply depends on nothing but the words, the caller, the place and the moment."""
         is_bound = self.session_id or self.tags or self.no_cache or self.no_store
         is_plain = self.max_age_s is None and self.ttl_s is None
-        return is_plain and not (is_bound or self.verbose or self.stream)
+        return is_plain and self.mode != "agent" and not (is_bound or self.verbose or self.stream)
 
 
 class Form(Body):

@@ -302,6 +302,7 @@ async def _chat(request: web.Request) -> web.StreamResponse:
         ttl_s=chat.ttl_s,
         tags=chat.tags,
         zone=bodies.zone(chat.time_zone),
+        agent=chat.mode == "agent",
     )
     service, request_id = request.app[SERVICE], request[ID]
 

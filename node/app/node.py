@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from node.agent.desk import AgentDesk
 from node.answer.rescore import Kept, Peers, Rescorer, by_calibration
 from node.api import connections, local, server
 from node.api.access import Access
@@ -26,6 +27,7 @@ from node.api.gateway import Gate
 from node.api.peers import Peering
 from node.app import door
 from node.app.access import FLUSH_EVERY_S, KeyDesk, may_listen, open_keys, tls_of
+from node.app.agent import open_agent
 from node.app.backup import TICK_S
 from node.app.clock import Watch
 from node.app.data_files import of_others
@@ -189,7 +191,8 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
         *await watch_disk(ground, memory.kept.rememberer, logs.keeper, scheduler),
         *not_configured(walk.generators),
     )
-    service = _service(ground, memory, walk, guard, probes, eraser, uses, mirror)
+    agent = await open_agent(ground, memory, walk, library)
+    service = _service(ground, memory, walk, agent, guard, probes, eraser, uses, mirror)
     await _catch_up(ground, memory, peer_store, admitter)
     walk.auditor.start(walk.pipeline.afresh, lambda: walk.pipeline.under_way)
     stack.callback(service.release)
@@ -233,6 +236,7 @@ def _service(
     ground: Ground,
     memory: Memory,
     walk: Walk,
+    agent: AgentDesk,
     guard: StoreGuard,
     probes: tuple[Probe, ...],
     eraser: Eraser,
@@ -260,6 +264,7 @@ def _service(
         refuted=memory.kept.refuted,
         uses=uses,
         mirror=mirror,
+        agent=agent,
         policy=walk.policy,
         request_timeout_s=ground.settings.server.request_timeout_s,
         floor_default=ground.settings.cache.threshold,

@@ -67,6 +67,7 @@ class Walk:
     drafts: Drafts[Any]
     behind: tuple[Refresher, SecondSamples]
     count_tokens: Count
+    generation: Generation
 
 
 async def open_walk(ground: Ground, memory: Memory, library: Library) -> Walk:
@@ -138,6 +139,7 @@ async def open_walk(ground: Ground, memory: Memory, library: Library) -> Walk:
         drafts,
         (refresher, second_samples),
         count,
+        stations.generation,
     )
 
 

@@ -17,6 +17,7 @@ import msgspec
 
 from node.core.caller import Caller
 from node.core.talk import Talk
+from node.core.tools import Call
 
 SlotValue: TypeAlias = str | int | bool | tuple[str, ...] | None
 Slots: TypeAlias = Mapping[str, SlotValue]
@@ -358,6 +359,8 @@ class Draft:
     first_tokens: tuple[tuple[str, float], ...] = ()
     """The likeliest first tokens with their log probabilities, where the prompt wants them and the engine
     gives them."""
+    calls: tuple[Call, ...] = ()
+    """What it wants done before it answers, where the prompt offers tools; the text may then be empty."""
 
 
 @dataclass(frozen=True, slots=True)

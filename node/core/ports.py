@@ -26,6 +26,7 @@ from node.core.stores import RecordStore as RecordStore
 from node.core.stores import Selection as Selection
 from node.core.stores import StoredRecord as StoredRecord
 from node.core.stores import Use as Use
+from node.core.tools import Called, Offered
 
 if TYPE_CHECKING:
     import numpy as np
@@ -104,6 +105,12 @@ class Prompt:
     turns: tuple[tuple[str, str], ...] = ()
     schema: str = ""
     """A JSON Schema, as text, that the answer has to fit: an engine that can hold to it does."""
+    tools: tuple[Offered, ...] = ()
+    """What may be called (``Draft.calls``), by an engine whose model knows how; all others take ``plain``."""
+    called: tuple[Called, ...] = ()
+    """What was called in this turn already, after ``user``."""
+    plain: Prompt | None = None
+    """The same in words and a schema, for an engine or a model without calls."""
 
 
 Tell = Callable[[str, Mapping[str, Json]], None]

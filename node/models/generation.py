@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import logging
 import math
 from abc import ABC, abstractmethod
@@ -23,6 +24,7 @@ from node.core.clock import Clock
 from node.core.errors import NodeError, Rejected, TimedOut, Unavailable
 from node.core.model import Check, Draft
 from node.core.ports import OnText, Prompt
+from node.core.tools import Call
 from node.models.clean import RAW_CHARS_MAX, clean, find_loop
 from node.models.deadline import within
 
@@ -40,8 +42,11 @@ def text_bytes(text: str) -> int:
 
 def prompt_bytes(prompt: Prompt) -> int:
     """UTF-8 bytes of what a chat model is given."""
-    said = (text for turn in prompt.turns for text in turn)
-    return sum(map(text_bytes, (prompt.system, prompt.user, *said)))
+    said = [text for turn in prompt.turns for text in turn]
+    said += [part for one in prompt.called for part in (one.call.name, one.call.arguments, one.said)]
+    said += [json.dumps(one.form) for one in prompt.tools]
+    size = sum(map(text_bytes, (prompt.system, prompt.user, *said)))
+    return size if prompt.plain is None else max(size, prompt_bytes(prompt.plain))
 
 
 def before(prompt: Prompt) -> list[dict[str, str]]:
@@ -54,6 +59,8 @@ def before(prompt: Prompt) -> list[dict[str, str]]:
 
 
 _FIRST_MAX = 32
+CALLS_MAX = 8
+"""Calls that are heard in one answer."""
 
 
 @dataclass(slots=True)
@@ -74,6 +81,7 @@ class Heard:
     completion_tokens: int = 0
     logprobs: list[float] = field(default_factory=list)
     first: list[tuple[str, float]] = field(default_factory=list)
+    calls: dict[int, tuple[str, str]] = field(default_factory=dict)
     on_text: OnText | None = None
     _checked: int = 0
 
@@ -97,6 +105,17 @@ class Heard:
         if enough:
             self.done_reason = "length"
         return not enough
+
+    def add_call(self, place: object, name: object, arguments: object) -> None:
+        """Take a piece of the call at ``place``: its name comes once, its arguments are JSON text that grows.
+        What cannot be one is left out."""
+        if not isinstance(place, int) or not (place in self.calls or len(self.calls) < CALLS_MAX):
+            return
+        begun, said = self.calls.get(place, ("", ""))
+        more = arguments if isinstance(arguments, str) else ""
+        if self.chars + len(more) <= RAW_CHARS_MAX:
+            self.chars += len(more)
+            self.calls[place] = (begun or (name if isinstance(name, str) else ""), said + more)
 
     def add_logprob(self, value: object) -> None:
         """Take the natural log probability of one generated token. What cannot be one is left out."""
@@ -206,12 +225,13 @@ class Driver(ABC):
         think_blocks = cleaned.think_blocks + heard.thought
         if think_blocks:
             _LOG.info("%s.think_stripped blocks=%d model=%s", self.name, think_blocks, heard.model)
-        if not cleaned.usable:
+        calls = tuple(Call(*one) for _, one in sorted(heard.calls.items()))
+        if not cleaned.usable and not (calls and heard.done_reason is not None):
             if heard.done_reason is None:
                 return None
             raise Rejected(f"the model's answer was unusable: {cleaned.reason}")
         return Draft(
-            text=cleaned.text,
+            text=cleaned.text if cleaned.usable else "",
             engine=self.name,
             model=heard.model,
             model_digest=heard.model_digest,
@@ -223,4 +243,5 @@ class Driver(ABC):
             looped=cleaned.looped,
             token_logprobs=tuple(heard.logprobs),
             first_tokens=tuple(heard.first),
+            calls=calls if heard.done_reason is not None else (),
         )

@@ -13,8 +13,8 @@ from node.cache.watch import Watch
 from node.core.clock import Clock
 from node.core.ipld.cid import Cid
 from node.core.metrics import Metrics
-from node.core.model import Check
-from node.core.ports import Adapter, AuditLog, Generator, RecordStore, Semantics
+from node.core.model import Answer, Check, Json, Query
+from node.core.ports import Adapter, AuditLog, Generator, RecordStore, Semantics, Tell
 from node.core.record import AnswerRecord
 from node.ipfs.mirror import Mirror
 from node.pipeline.drafts import Drafts
@@ -38,6 +38,19 @@ class Refutes(Refuted, Protocol):
     async def take_back(self, cid: str, *, scope: str) -> None: ...
 
     def invalid_draft(self, question: str, answer: str, *, scope: str, tenant: str) -> None: ...
+
+
+class Agent(Protocol):
+    """A model that chooses tools itself: ``node.agent``."""
+
+    def listed(self) -> list[dict[str, Json]]:
+        """Its tools, each with its JSON Schema."""
+        ...
+
+    async def answer(self, query: Query, tell: Tell | None = None) -> Answer:
+        """As ``Pipeline.answer``; ``tell`` hears ``tool`` (``name``, ``arguments``) too. Raises
+        ``BudgetSpent`` as well."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +83,4 @@ class Ports:
     through: PassThrough | None = None
     uses: UseTally | None = None
     mirror: Mirror | None = None
+    agent: Agent | None = None

@@ -30,6 +30,8 @@ class Ask:
     zone: tzinfo | None = None
     """The asker's time zone; None: the node's own (setting ``time_zone``)."""
     talk: Talk | None = None
+    agent: bool = False
+    """A model chooses tools for it."""
     only_cached: bool = False
     """Nobody is asked: what is not in the cache has no answer (``not_cached``)."""
 

@@ -108,7 +108,8 @@ class Service:
         only where a setting says so."""
         query = self.query(ask, request_id)
         started = self._p.clock.monotonic()
-        answer = await self._p.pipeline.answer(query, tell)
+        answers = self._p.agent if ask.agent and self._p.agent is not None else self._p.pipeline
+        answer = await answers.answer(query, tell)
         took_s = self._p.clock.monotonic() - started
         self._count(answer, took_s)
         log.info(
@@ -191,6 +192,10 @@ class Service:
             if not part.route.about_node:
                 self._p.pipeline.enter_turn(query, part.text, "")
         return parts
+
+    def tools(self) -> list[dict[str, Json]]:
+        """What the agent may call (``GET /v1/tools``)."""
+        return [] if self._p.agent is None else self._p.agent.listed()
 
     # --- the cache as a service -------------------------------------------------------------------
 

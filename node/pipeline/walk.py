@@ -92,7 +92,7 @@ class Pipeline:
         """The question's self-contained parts, each with its route by rules. Nothing is asked of anyone. The
         words as they came are classified, for the marks that normalisation drops tell a question from a
         statement."""
-        turns = [asked for asked, _ in self._history(query)[-TURNS_MAX:] if not is_long(asked)]
+        turns = [asked for asked, _ in self.history(query)[-TURNS_MAX:] if not is_long(asked)]
         talk = query.talk
         if talk is not None and talk.verbatim:
             return [_verbatim(query, talk)]
@@ -101,7 +101,7 @@ class Pipeline:
             return [_verbatim(query, talk)]
         return [(_of_part(query, part), part) for part in parts]
 
-    def _history(self, query: Query) -> tuple[tuple[str, str], ...]:
+    def history(self, query: Query) -> tuple[tuple[str, str], ...]:
         """What was said before: by the request itself where it brings that, else in its session."""
         if query.talk is not None:
             return query.talk.turns
@@ -127,17 +127,18 @@ class Pipeline:
             if answer.source.kind == "fallback":
                 return
             if conversation.order(text) is not None:
-                text = self._history(query)[-1][0]
+                text = self.history(query)[-1][0]
         self.enter_turn(query, text, answer.text)
 
-    async def answer(self, query: Query, tell: Tell | None = None) -> Answer:
+    async def answer(self, query: Query, tell: Tell | None = None, before: tuple[Step, ...] = ()) -> Answer:
         """Answer one question. ``tell`` hears what goes on meanwhile: ``route``, and what
-        ``node.core.ports.Tell`` names. Raises nothing but cancellation, and ``Unavailable`` when the
-        decision cannot be logged and the setting says to refuse then."""
+        ``node.core.ports.Tell`` names. ``before``: steps that were taken for it already. Raises nothing but
+        cancellation, and ``Unavailable`` when the decision cannot be logged and the setting says to refuse
+        then."""
         self._under_way += 1
         attempt = self._ready.begin(query)
         try:
-            return await self._answer(query, tell, attempt)
+            return await self._answer(query, tell, attempt, before)
         finally:
             self._ready.end(attempt)
             self._under_way -= 1
@@ -175,7 +176,9 @@ class Pipeline:
         """Questions that are being answered at this moment."""
         return self._under_way
 
-    async def _answer(self, query: Query, tell: Tell | None, attempt: Attempt | None) -> Answer:
+    async def _answer(
+        self, query: Query, tell: Tell | None, attempt: Attempt | None, before: tuple[Step, ...]
+    ) -> Answer:
         started = self._clock.monotonic()
         parts = [await self._completed(query, *one) for one in self.understand(query)]
         took_ms = since_ms(self._clock, started)
@@ -192,6 +195,8 @@ class Pipeline:
             if len(outcomes) == 1
             else replies.joined(query, [outcome.answer for outcome in outcomes])
         )
+        if before:
+            whole, attempt = replace(whole, trace=(*before, *whole.trace)), None
         logged = await self._decisions.record(replace(whole, query=query), outcomes)
         if len(parts) == 1:
             self.note_asked(query, parts[0][0].text)
@@ -207,7 +212,7 @@ class Pipeline:
 
     async def _completed(self, query: Query, asked: Query, part: Part) -> tuple[Query, Part]:
         """A follow-up that no rule could complete as a question of its own, where it can be made one."""
-        history = self._history(query)
+        history = self.history(query)
         leans = part.route.needs_history and not part.route.about_node and bool(history)
         if not leans or query.only_cached or conversation.order(part.text) is not None:
             return asked, part
@@ -313,7 +318,7 @@ class Pipeline:
         except TimeoutError:
             return self._out_of_time(query, part.route, ())
         route = part.route
-        history = self._history(query)
+        history = self.history(query)
         if tell is not None:
             tell("route", {"route": str(route.kind), "adapter": route.adapter})
         walk = Walk(query, route, history, patience_s=patience_s, began=self._clock.monotonic(), tell=tell)

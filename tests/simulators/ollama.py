@@ -83,6 +83,7 @@ def unit(vector: list[float]) -> list[float]:
 
 
 Answerer = Callable[[str], str]
+Calls = Callable[[dict[str, Any]], Sequence[tuple[str, str]]]
 
 
 def sensible(prompt: str) -> str:
@@ -166,6 +167,8 @@ class OllamaStandIn(ModelServer):
     goes well."""
 
     answer: str | Answerer = sensible
+    calls: Calls | None = None
+    """The tools that it calls in answer to a request, as (name, arguments as JSON text); none: it answers."""
     models: Sequence[StandInModel] = (StandInModel(),)
     hang: bool = False
     hang_tags: bool = False
@@ -365,17 +368,27 @@ class OllamaStandIn(ModelServer):
             "eval_count": len(pieces), "eval_duration": 1_000,
         }  # fmt: skip
         base = {"model": name, "created_at": CREATED}
+        if seen.body.get("tools") and "tools" not in model.capabilities:
+            return web.json_response({"error": f"{name} does not support tools"}, status=400)
+        called = self.calls(seen.body) if self.calls is not None else ()
+        pieces = [] if called else pieces
         if not seen.body.get("stream", True):
             message = {"role": "assistant", "content": "".join(pieces)}
             return web.json_response({**base, "message": message, **done})
-        return await self._stream(request, seen, base, pieces, done)
+        return await self._stream(request, seen, base, pieces, done, called)
 
     def tells_logprobs(self, seen: Seen) -> bool:
         """Servers before 0.12.11 do not, whatever is asked."""
         return bool(seen.body.get("logprobs")) and not self.is_old
 
     async def _stream(
-        self, request: web.Request, seen: Seen, base: dict[str, Any], pieces: list[str], done: dict[str, Any]
+        self,
+        request: web.Request,
+        seen: Seen,
+        base: dict[str, Any],
+        pieces: list[str],
+        done: dict[str, Any],
+        called: Sequence[tuple[str, str]] = (),
     ) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         await response.prepare(request)
@@ -393,6 +406,9 @@ class OllamaStandIn(ModelServer):
                 break
             told = {"logprobs": [{"token": piece, "logprob": -0.25}]} if self.tells_logprobs(seen) else {}
             await send({"content": piece}, **told)
+        for tool, arguments in called:
+            function = {"name": tool, "arguments": json.loads(arguments)}
+            await send({"content": "", "tool_calls": [{"function": function}]})
         if self.cut_connection:
             assert request.transport is not None
             request.transport.abort()

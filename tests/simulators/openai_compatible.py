@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from tests.simulators.ollama import Answerer, ModelServer, Seen, StandInModel, sensible, unit
+from tests.simulators.ollama import Answerer, Calls, ModelServer, Seen, StandInModel, sensible, unit
 from tests.simulators.vendor import by_hand
 
 CHAT_MODEL = "stand-in-chat"
@@ -50,6 +50,8 @@ class OpenAiStandIn(ModelServer):
     refuses: tuple[str, ...] = ()
     streams: bool = True
     usage: Callable[[dict[str, Any]], Any] | None = None
+    calls: Calls | None = None
+    """The tools that it calls in answer to a request, as (name, arguments as JSON text); none: it answers."""
     says_end: bool = True
     reasoning: str = ""
     hang: bool = False
@@ -194,8 +196,13 @@ class OpenAiStandIn(ModelServer):
         if self.usage is not None:
             usage = self.usage(usage)
         base = {"id": "chatcmpl-1", "created": CREATED, "model": seen.body["model"]}
+        called = list(self.calls(seen.body)) if self.calls is not None else []
+        if called:
+            pieces, reason = [], "tool_calls"
         if not seen.body.get("stream") or not self.streams:
-            message = {"role": "assistant", "content": "".join(pieces)}
+            message: dict[str, Any] = {"role": "assistant", "content": "".join(pieces)}
+            if called:
+                message["tool_calls"] = [_call(at, *one) for at, one in enumerate(called)]
             choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": reason}
             if seen.body.get("logprobs"):
                 choice["logprobs"] = {"content": [{"token": piece, "logprob": -0.25} for piece in pieces]}
@@ -204,7 +211,8 @@ class OpenAiStandIn(ModelServer):
             )
         base["object"] = "chat.completion.chunk"
         wants_usage = (seen.body.get("stream_options") or {}).get("include_usage")
-        return await self._stream(request, seen, base, pieces, reason, usage if wants_usage else None)
+        usage = usage if wants_usage else None
+        return await self._stream(request, seen, base, pieces, reason, usage, called)
 
     async def _stream(
         self,
@@ -214,6 +222,7 @@ class OpenAiStandIn(ModelServer):
         pieces: list[str],
         reason: str,
         usage: Any,
+        called: Sequence[tuple[str, str]] = (),
     ) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
@@ -238,6 +247,11 @@ class OpenAiStandIn(ModelServer):
                 await self._released.wait()
                 break
             await send({"content": piece})
+        for at, (name, arguments) in enumerate(called):
+            half = len(arguments) // 2  # the name comes once, the arguments in pieces
+            begun = _call(at, name, arguments[:half])
+            await send({"tool_calls": [{"index": at, **begun}]})
+            await send({"tool_calls": [{"index": at, "function": {"arguments": arguments[half:]}}]})
         if self.cut_connection:
             assert request.transport is not None
             request.transport.abort()
@@ -277,6 +291,10 @@ class OpenAiStandIn(ModelServer):
             "usage": {"prompt_tokens": len(texts), "total_tokens": len(texts)},
         }
         return web.json_response(body if self.bend is None else self.bend(body))
+
+
+def _call(at: int, name: str, arguments: str) -> dict[str, Any]:
+    return {"id": f"call_{at}", "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def _texts(given: Any) -> list[str]:

@@ -51,6 +51,8 @@ async def _answered(request: web.Request, wanted: Wanted, form: type[Form]) -> w
     wish = caching.directives(request.headers.getall("Cache-Control", []))
     created = int(SystemClock().now().timestamp())
     reply = form(request[ID], created, wanted.model, wants_usage=wanted.wants_usage)
+    if wanted.is_agent and wanted.bypass is not None:
+        raise _no_upstream(wanted)
     if wanted.upstream is None and wanted.bypass is None:
         return await _Own(request, wanted, wish, reply).answered()
     through = request.app[SERVICE].through
@@ -60,6 +62,9 @@ async def _answered(request: web.Request, wanted: Wanted, form: type[Form]) -> w
 
 
 def _no_upstream(wanted: Wanted) -> Fault:
+    if wanted.is_agent and wanted.bypass is not None:
+        said = f"the model {wanted.model} calls tools of this node only, and does not do {wanted.bypass.why}"
+        return Fault(said, param=wanted.bypass.param, code="unsupported_parameter")
     if wanted.bypass is not None and wanted.upstream is None:
         said = f"the model {OWN} does not do {wanted.bypass.why}, and no upstream is configured that could"
         return Fault(said, param=wanted.bypass.param, code="unsupported_parameter")
@@ -87,6 +92,7 @@ def _ask(request: web.Request, wanted: Wanted, wish: Directives, context: str | 
         no_cache=wish.no_cache,
         no_store=wish.no_store,
         only_cached=wish.only_if_cached,
+        agent=wanted.is_agent,
         talk=wanted.talk() if wanted.upstream is None and wanted.bypass is None else None,
     )
 

@@ -10,14 +10,18 @@ from aiohttp import web
 from node.api.openai import chat
 from node.api.openai.embeddings import embeddings
 from node.api.openai.faults import Fault
-from node.api.openai.shapes import OWN
+from node.api.openai.shapes import AGENT, OWN
 from node.api.replies import Handler, Routes, as_json
 from node.api.request import SERVICE
 
 
 async def _names(request: web.Request) -> list[str]:
     through = request.app[SERVICE].through
-    return [OWN, *(f"{OWN}/{name}" for name in (await through.models() if through is not None else ()))]
+    return [
+        OWN,
+        AGENT,
+        *(f"{OWN}/{name}" for name in (await through.models() if through is not None else ())),
+    ]
 
 
 def _model(name: str) -> dict[str, Any]:
@@ -26,6 +30,11 @@ def _model(name: str) -> dict[str, Any]:
 
 async def models(request: web.Request) -> web.Response:
     return as_json({"object": "list", "data": [_model(name) for name in await _names(request)]})
+
+
+async def tools(request: web.Request) -> web.Response:
+    """What the agent may call, in the form in which OpenAI's API describes tools."""
+    return as_json({"object": "list", "data": request.app[SERVICE].tools()})
 
 
 async def model(request: web.Request) -> web.Response:
@@ -43,5 +52,6 @@ ROUTES: Routes = (
     *(("POST", path, handler) for path, handler in CHATS.items()),
     ("POST", "/v1/embeddings", embeddings),
     ("GET", "/v1/models", models),
+    ("GET", "/v1/tools", tools),
     ("GET", "/v1/models/{path}", model),
 )

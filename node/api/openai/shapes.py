@@ -27,6 +27,8 @@ from node.pipeline.partition import is_long
 
 OWN = "neuroswarm"
 """The model that is the whole walk; behind it and a slash stands the name of an upstream's model."""
+AGENT = "neuroswarm-agent"
+"""The model that chooses tools of this node itself."""
 MESSAGES_MAX = 512
 DEPTH_MAX = 48
 STOP_MAX = 4
@@ -92,6 +94,10 @@ class Wanted:
     body: dict[str, Any]
     raw: dict[str, Any]
     path: str = "chat/completions"
+
+    @property
+    def is_agent(self) -> bool:
+        return self.model == AGENT
 
     @property
     def said(self) -> str:
@@ -176,7 +182,7 @@ def wanted(chat: dict[str, Any], raw: dict[str, Any], *, path: str, bypass: Bypa
     checked(chat, Chat)
     model: str = chat["model"]
     own, _, upstream = model.partition("/")
-    if own != OWN or ("/" in model and not upstream):
+    if (own != OWN and model != AGENT) or ("/" in model and not upstream):
         raise Fault(
             f"there is no model {model[:MODEL_CHARS_MAX]!r} here",
             param="model",
@@ -215,6 +221,9 @@ def _check_own(found: Wanted) -> None:
         except BadInput as exc:
             raise Fault(str(exc), param=name, code="invalid_value") from exc
     if schema := _schema(found.settings.get("response_format")):
+        if found.is_agent:
+            said = f"the model {AGENT} answers in words, not in a format"
+            raise Fault(said, param="response_format", code="unsupported_parameter")
         try:
             validator(schema)
         except Rejected as exc:

@@ -73,6 +73,7 @@ class LlamaGenerator(Driver):
     async def generate(self, prompt: Prompt, *, timeout_s: float, on_text: OnText | None = None) -> Draft:
         """See the port. An answer that the timeout cut off is returned as incomplete when whole sentences
         of it had arrived."""
+        prompt = prompt.plain or prompt
         if max(prompt_bytes(prompt), text_bytes(prompt.continuation)) > PROMPT_BYTES_MAX:
             raise Rejected("the prompt is longer than the model's window")
         try:

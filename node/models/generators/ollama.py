@@ -21,6 +21,7 @@ from node.core.clock import Clock
 from node.core.errors import Rejected, Unavailable
 from node.core.model import Check, Draft
 from node.core.ports import OnText, Prompt
+from node.core.tools import Called
 from node.language.markup import CONTINUATION_STOP
 from node.models.generation import BYTES_PER_TOKEN, Driver, Heard, before, prompt_bytes, text_bytes
 from node.models.ollama_client import (
@@ -109,6 +110,7 @@ class Chosen:
     digest: str | None
     continues_only: bool = False
     loses_system: bool = False
+    calls_tools: bool = False
 
     @classmethod
     def of(cls, model: Installed, shown: Shown | None) -> Chosen:
@@ -116,7 +118,8 @@ class Chosen:
         if shown is None:
             return cls(model.name, model.digest)
         told = (shown.template, shown.modelfile, shown.capabilities)
-        return cls(model.name, model.digest, marks_no_turns(*told), loses_system(*told))
+        calls_tools = "tools" in shown.capabilities
+        return cls(model.name, model.digest, marks_no_turns(*told), loses_system(*told), calls_tools)
 
     def check(self, engine: str, observed_ms: float) -> Check:
         """What a person should know of it."""
@@ -177,6 +180,8 @@ class OllamaGenerator(Driver):
     async def _speak(self, prompt: Prompt, window: int, heard: Heard) -> None:
         model = await self._choose()
         heard.model, heard.model_digest = model.name, model.digest
+        if not model.calls_tools:
+            prompt = prompt.plain or prompt
         options: dict[str, Any] = {
             "temperature": prompt.temperature,
             "seed": prompt.seed,
@@ -193,6 +198,7 @@ class OllamaGenerator(Driver):
                 stream = await self._client.chat(
                     model=model.name,
                     messages=_messages(prompt, model),
+                    tools=[one.form for one in prompt.tools] or None,
                     stream=True,
                     # Thinking would use up the tokens of the answer; models that cannot think ignore this.
                     think=False,
@@ -241,20 +247,37 @@ class OllamaGenerator(Driver):
         await close(self._client)
 
 
-def _messages(prompt: Prompt, model: Chosen) -> list[dict[str, str]]:
+def _messages(prompt: Prompt, model: Chosen) -> list[dict[str, Any]]:
     """The prompt as the model's template can carry it."""
     if model.continues_only and prompt.continuation:
         return [{"role": "user", "content": prompt.continuation}]
     if model.loses_system and prompt.system:
         return [*before(prompt), {"role": "user", "content": f"{prompt.system}\n\n{prompt.user}"}]
     system = {"role": "system", "content": prompt.system}
-    return [system, *before(prompt), {"role": "user", "content": prompt.user}]
+    called = [message for one in prompt.called for message in _as_messages(one)]
+    return [system, *before(prompt), {"role": "user", "content": prompt.user}, *called]
+
+
+def _as_messages(called: Called) -> list[dict[str, Any]]:
+    """A call of this turn and what came of it. Ollama takes arguments as an object."""
+    try:
+        arguments = json.loads(called.call.arguments)
+    except ValueError:
+        arguments = None
+    function = {"name": called.call.name, "arguments": arguments if isinstance(arguments, dict) else {}}
+    return [
+        {"role": "assistant", "content": "", "tool_calls": [{"function": function}]},
+        {"role": "tool", "content": called.said, "tool_name": called.call.name},
+    ]
 
 
 async def _listen(parts: AsyncGenerator[ChatResponse, None], heard: Heard) -> None:
     async for part in parts:
         goes_on = heard.add(part.message.content or "")
         heard.thought = heard.thought or bool(part.message.thinking)
+        for call in part.message.tool_calls or ():
+            arguments = json.dumps(dict(call.function.arguments), ensure_ascii=False, default=str)
+            heard.add_call(len(heard.calls), call.function.name, arguments)
         for token in part.logprobs or ():
             heard.add_logprob(token.logprob)
             heard.add_first((top.token, top.logprob) for top in token.top_logprobs or ())

@@ -17,6 +17,7 @@ from node.core.clock import Clock
 from node.core.errors import RateLimited, Rejected, TimedOut, Unavailable
 from node.core.model import Check, Draft
 from node.core.ports import OnText, Prompt
+from node.core.tools import Called
 from node.language.orders import CHAT_TOKEN
 from node.models.deadline import within
 from node.models.generation import BYTES_PER_TOKEN, Driver, Heard, before, prompt_bytes
@@ -48,6 +49,7 @@ STOP_MAX = 4
 """More are refused by OpenAI's own servers. What is left out is cut off here."""
 
 _OPTIONAL = (
+    "tools",
     "response_format",
     "stream_options",
     "seed",
@@ -242,10 +244,14 @@ def _first(listed: list[Listed] | None) -> str:
 
 
 def _parameters(model: str, prompt: Prompt, refused: set[str]) -> dict[str, Any]:
-    messages = [*before(prompt), {"role": "user", "content": prompt.user}]
+    if "tools" in refused:
+        prompt = prompt.plain or prompt
+    messages: list[dict[str, Any]] = [*before(prompt), {"role": "user", "content": prompt.user}]
+    messages += [message for place, one in enumerate(prompt.called) for message in _as_messages(place, one)]
     if prompt.system:
         messages.insert(0, {"role": "system", "content": prompt.system})
     optional: dict[str, Any] = {
+        "tools": [one.form for one in prompt.tools],
         "temperature": prompt.temperature,
         "seed": prompt.seed,
         "logprobs": True,
@@ -268,6 +274,16 @@ def _parameters(model: str, prompt: Prompt, refused: set[str]) -> dict[str, Any]
     return {"model": model, "messages": messages, "stream": True, **taken}
 
 
+def _as_messages(place: int, called: Called) -> list[dict[str, Any]]:
+    """A call of this turn and what came of it."""
+    function = {"name": called.call.name, "arguments": called.call.arguments}
+    call = {"id": f"call_{place}", "type": "function", "function": function}
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": call["id"], "content": called.said},
+    ]
+
+
 def _stops(prompt: Prompt) -> list[str]:
     """Where to end, the most useful first: turn marks come last, because a chat server ends at its own. One
     line break before a label is enough, because few marks must do for all."""
@@ -278,7 +294,12 @@ def _stops(prompt: Prompt) -> list[str]:
 def _named_in(exc: APIStatusError) -> set[str]:
     """Which optional parameters a refusal names."""
     text = exc.response.text[:4_000]
-    return {name for name in _OPTIONAL if re.search(rf"\b{name}\b", text)}
+    named = {name for name in _OPTIONAL if re.search(rf"\b{name}\b", text)}
+    return named | ({"tools"} if _TOOLS.search(text) else set())
+
+
+_TOOLS = re.compile(r"\btool[ _-]?(?:s|choice|calls?|calling|use)\b", re.IGNORECASE)
+"""How servers name what their model cannot do."""
 
 
 def _of(value: object, name: str) -> Any:
@@ -291,6 +312,10 @@ def _hear(choice: object, message: object, heard: Heard) -> str:
     content = _of(message, "content")
     if content is not None and not isinstance(content, str):
         raise Rejected(f"{SPOKEN} sent an answer that is no text")
+    calls = _of(message, "tool_calls")
+    for at, call in enumerate(calls if isinstance(calls, list) else ()):
+        place, function = _of(call, "index"), _of(call, "function")
+        heard.add_call(at if place is None else place, _of(function, "name"), _of(function, "arguments"))
     heard.thought = heard.thought or bool(_of(message, "reasoning_content") or _of(message, "reasoning"))
     told = _of(_of(choice, "logprobs"), "content")
     tokens = told if isinstance(told, list) else []

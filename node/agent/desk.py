@@ -1,0 +1,154 @@
+"""The agent behind the doors: a turn's question goes through the loop, and what comes out of it is judged.
+
+Promises:
+- an answer of the loop is given only where it can stand behind it: it has words of its own, each of its
+  figures stands in a result or in the question, and so do its names for the most part. For all else the plain
+  road answers the same question, and the trace says why: so agent mode is no worse where it fails;
+- its answers are never stored and never come from the cache: a model asked for what they rest on, some of
+  that lives as short as prices do, and no curve says how often they are right. What the tools read is cached
+  where it always is;
+- one decision for each turn, with its steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from node.agent.loop import Loop, Under
+from node.agent.tools import Turn
+from node.answer.composed import CITATIONS_MAX, Composed
+from node.answer.grounding import Grounding, abstains, ground, strip_marks, support
+from node.core.clock import random_bytes
+from node.core.metrics import Metrics
+from node.core.model import Answer, Citation, InDocuments, Json, Kind, Query, Route, Source, SourceRef
+from node.core.ports import Tell
+from node.language.sentences import unsupported_figures
+from node.pipeline.decisions import Decisions
+from node.pipeline.generation import Generation
+from node.pipeline.under_way import Reached, Walk
+from node.pipeline.walk import Pipeline
+
+NAMES_MIN = 0.5
+"""The share of an answer's names that have to stand in what it was made from."""
+TURNS_MAX = 4
+TURN_CHARS_MAX = 600
+STORE_REASON = "agent"
+_ROUTE = Route(Kind.UNCLASSIFIED, (Source.MODEL,), None, "agent mode: a model chooses tools", sure=True)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentDesk:
+    """See the module. ``plain`` is the walk that answers where the loop cannot."""
+
+    loop: Loop
+    plain: Pipeline
+    generation: Generation
+    decisions: Decisions
+    metrics: Metrics
+
+    def listed(self) -> list[dict[str, Json]]:
+        """The tools, as ``GET /v1/tools`` shows them."""
+        return [
+            {**one.offered.form, "source": one.source, "writes": one.writes}
+            for one in self.loop.toolbox.tools
+        ]
+
+    async def answer(self, query: Query, tell: Tell | None = None) -> Answer:
+        """As ``Pipeline.answer``. Raises ``BudgetSpent`` too."""
+        if query.only_cached:
+            return await self.plain.answer(query, tell)
+        under = self._begun(query, tell)
+        await self.loop.run(under)
+        grounding = ground(under.text, under.blocks, query.text)
+        why = under.why if not under.text else _doubt(under, grounding)
+        self._count(under, why)
+        if why:
+            under.note("agent", "gave_up", f"{why.replace('_', ' ')}: the plain road answers", code=why)
+            if tell is not None:
+                tell("reset", {})
+            return await self.plain.answer(query, tell, before=tuple(under.trace))
+        logged = await self._given(under, grounding)
+        self.plain.note_asked(query, query.text)
+        self.plain.enter_turn(query, query.text, logged.text)
+        return logged
+
+    def _begun(self, query: Query, tell: Tell | None) -> Under:
+        tag = random_bytes(6).hex()
+        turns = tuple(
+            (asked[:TURN_CHARS_MAX], answered[:TURN_CHARS_MAX])
+            for asked, answered in self.plain.history(query)[-TURNS_MAX:]
+        )
+        under = Under(query, turns, tag, Turn(query, query.asked), tell)
+        if tell is not None:
+            tell("route", {"route": str(_ROUTE.kind), "adapter": None})
+        under.note("understand", "agent", _ROUTE.reason, code="agent")
+        return under
+
+    def _count(self, under: Under, why: str) -> None:
+        self.metrics.count("agent_turns", "plain" if why else under.why)
+        for name, by in (("mended", under.mended), ("unread", under.unread)):
+            if by:
+                self.metrics.count("agent_fallbacks", name, by=by)
+        for step in under.trace:
+            if step.stage.startswith("tool:"):
+                self.metrics.count("agent_calls", step.outcome)
+
+    async def _given(self, under: Under, grounding: Grounding) -> Answer:
+        """The loop's answer, judged as a model's on evidence is, and logged."""
+        draft, query = under.draft, under.query
+        assert draft is not None
+        composed = Composed(
+            grounding.text,
+            SourceRef(
+                "llm",
+                f"{draft.engine}/{draft.model}",
+                time=self.generation.clock.now(),
+                digest=draft.model_digest,
+            ),
+            draft=replace(draft, text=grounding.text, calls=()),
+            citations=_citations(under, grounding),
+            grounded=grounding.grounded,
+            cited=grounding.explicit,
+            context_share=grounding.share if under.blocks else None,
+            support=grounding.support,
+            documents=InDocuments(orders=tuple(dict.fromkeys(under.orders))) if under.orders else None,
+        )
+        walk = Walk(query, _ROUTE, under.turns, evidence=under.found)
+        reached = self.generation.reached(walk, composed)
+        answer = replace(
+            reached.answer,
+            trace=tuple(under.trace),
+            usage=under.usage,
+            unverified=not grounding.grounded,
+            store_reason="answers of the agent are not stored",
+        )
+        reached = Reached(answer, None, None, grounded=grounding.grounded, store_reason=STORE_REASON)
+        return await self.decisions.record(answer, [reached])
+
+
+def _doubt(under: Under, grounding: Grounding) -> str:
+    """Why the loop cannot stand behind its answer, as a code; empty where it can."""
+    question, text = under.query.text, grounding.text
+    if abstains(text):
+        return "no_answer"
+    before = [said for turn in under.turns for said in turn]
+    given = [part for block in under.blocks for part in (block.text, block.label)]
+    if unsupported_figures(strip_marks(text, under.blocks), (*given, question, *before)):
+        return "figures_without_a_result"
+    found = grounding.support or support(text, (), question, used=(), cited=False)
+    if not under.blocks and found.names < 1:
+        return "rests_on_no_result"
+    if found.names < NAMES_MIN:
+        return "names_without_a_result"
+    return ""
+
+
+def _citations(under: Under, grounding: Grounding) -> tuple[Citation, ...]:
+    """The sources of the results that the answer rests on, in the order of its marks."""
+    return tuple(_citation(under, block.number - 1) for block in grounding.used[:CITATIONS_MAX])
+
+
+def _citation(under: Under, place: int) -> Citation:
+    evidence = under.found[place]
+    if evidence.citations:
+        return evidence.citations[0]
+    return Citation(evidence.source.id, "", under.blocks[place].text[:240], evidence.source.url)

@@ -1,0 +1,39 @@
+"""The agent: its tools, and the loop over the engines of this node."""
+
+from __future__ import annotations
+
+from adapters import registry
+from node.agent.builtin import builtin_tools
+from node.agent.desk import AgentDesk
+from node.agent.exact import exact_tools
+from node.agent.loop import TOKENS_MIN, Bounds, Loop
+from node.agent.searches import search_tools
+from node.agent.servers import mcp_tools, servers_of
+from node.agent.tools import Toolbox
+from node.app.documents import Library
+from node.app.memory import Memory
+from node.app.storage import Ground
+from node.app.walk import Walk
+from node.pipeline.decisions import Decisions
+
+
+async def open_agent(ground: Ground, memory: Memory, walk: Walk, library: Library) -> AgentDesk:
+    """Build it. Servers that are away are told of in the log."""
+    settings, clock = ground.settings.agent, ground.clock
+    tools = [
+        *search_tools(library.desk.find, memory.evidence, memory.semantics),
+        *exact_tools(registry.tools(ground.adapters)),
+        *builtin_tools(None, None),
+    ]
+    servers = servers_of(settings.mcp_servers, settings.mcp_timeout_s)
+    tools += await mcp_tools(servers, settings.mcp_tools, settings.mcp_writing_tools)
+    models = ground.settings.models
+    bounds = Bounds(
+        steps_max=settings.steps_max,
+        turn_tokens_max=settings.turn_tokens_max,
+        tokens_max=max(TOKENS_MIN, models.tokens_max),
+        result_chars_max=models.context_chars_max,
+    )
+    loop = Loop(walk.composer.chain, clock, Toolbox(tools, clock), bounds)
+    decisions = Decisions(clock, ground.recorder, memory.semantics, walk.policy)
+    return AgentDesk(loop, walk.pipeline, walk.generation, decisions, ground.metrics)

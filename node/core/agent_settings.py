@@ -1,0 +1,47 @@
+"""Settings of the agent: its bounds, and the MCP servers whose tools it may call."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from node.core.errors import Misconfigured
+from node.core.setting_fields import between
+
+_SERVER = re.compile(r"[a-z][a-z0-9]{0,23}=\S+")
+_TOOL = re.compile(r"[a-z][a-z0-9]{0,23}\.[A-Za-z0-9_.-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """``steps_max``: times a model may call tools before it has to answer; ``turn_tokens_max``: tokens that
+    models read and write in one turn before that. ``mcp_servers``: as ``name=http://address/mcp``.
+    ``mcp_tools``: as ``name.tool``, those that may be called to read; ``mcp_writing_tools``: those that change
+    something, called only for what the turn's own user said. ``mcp_timeout_s`` bounds one call."""
+
+    steps_max: int = between(1, 4, 4)
+    turn_tokens_max: int = between(500, 12_000, 1_000_000)
+    mcp_servers: tuple[str, ...] = ()
+    mcp_tools: tuple[str, ...] = ()
+    mcp_writing_tools: tuple[str, ...] = ()
+    mcp_timeout_s: float = between(0.1, 10.0, 120)
+
+
+def check_agent(agent: Agent) -> None:
+    """Raises ``Misconfigured``."""
+    for one in agent.mcp_servers:
+        url = urlsplit(one.partition("=")[2])
+        if not _SERVER.fullmatch(one) or url.scheme not in ("http", "https") or not url.hostname:
+            raise Misconfigured(
+                "setting agent.mcp_servers must be name=http://address, the name of small letters and digits, "
+                f"not {one[:80]!r}"
+            )
+    names = {one.partition("=")[0] for one in agent.mcp_servers}
+    for key, tools in (("mcp_tools", agent.mcp_tools), ("mcp_writing_tools", agent.mcp_writing_tools)):
+        for one in tools:
+            if not _TOOL.fullmatch(one) or one.partition(".")[0] not in names:
+                raise Misconfigured(
+                    f"setting agent.{key} must be server.tool with a server of agent.mcp_servers, "
+                    f"not {one[:80]!r}"
+                )
