@@ -15,20 +15,25 @@ from dataclasses import dataclass, replace
 
 from node.agent.loop import Loop, Under
 from node.agent.tools import Turn
-from node.answer.composed import CITATIONS_MAX, Composed
+from node.answer.composed import CITATIONS_MAX
 from node.answer.grounding import Grounding, abstains, ground, strip_marks, support
+from node.answer.score.confidence import Origin, judge, observe
 from node.core.clock import random_bytes
 from node.core.metrics import Metrics
 from node.core.model import Answer, Citation, InDocuments, Json, Kind, Query, Route, Source, SourceRef
 from node.core.ports import Tell
 from node.language.sentences import unsupported_figures
+from node.pipeline import replies
 from node.pipeline.decisions import Decisions
-from node.pipeline.generation import Generation
-from node.pipeline.under_way import Reached, Walk
+from node.pipeline.under_way import Reached
 from node.pipeline.walk import Pipeline
 
 NAMES_MIN = 0.5
-"""The share of an answer's names that have to stand in what it was made from."""
+"""The share of an answer's names that have to stand in what it was made from, or else of its words:"""
+WORDS_MIN = 0.35
+CONFIDENCE_MAX = 0.75
+"""Below the bar of what is stored: no curve is fitted to answers of the agent, and what is told is only the
+weighted mean of what can be seen of them."""
 TURNS_MAX = 4
 TURN_CHARS_MAX = 600
 STORE_REASON = "agent"
@@ -41,7 +46,6 @@ class AgentDesk:
 
     loop: Loop
     plain: Pipeline
-    generation: Generation
     decisions: Decisions
     metrics: Metrics
 
@@ -94,34 +98,36 @@ class AgentDesk:
 
     async def _given(self, under: Under, grounding: Grounding) -> Answer:
         """The loop's answer, judged as a model's on evidence is, and logged."""
-        draft, query = under.draft, under.query
+        draft, query, is_grounded = under.draft, under.query, grounding.grounded
         assert draft is not None
-        composed = Composed(
+        signals = observe(
+            query.text,
             grounding.text,
-            SourceRef(
-                "llm",
-                f"{draft.engine}/{draft.model}",
-                time=self.generation.clock.now(),
-                digest=draft.model_digest,
-            ),
-            draft=replace(draft, text=grounding.text, calls=()),
-            citations=_citations(under, grounding),
-            grounded=grounding.grounded,
+            Origin.MODEL_ON_EVIDENCE if is_grounded else Origin.MODEL,
+            complete=draft.complete,
+            looped=draft.looped,
+            grounded=is_grounded,
             cited=grounding.explicit,
             context_share=grounding.share if under.blocks else None,
-            support=grounding.support,
-            documents=InDocuments(orders=tuple(dict.fromkeys(under.orders))) if under.orders else None,
         )
-        walk = Walk(query, _ROUTE, under.turns, evidence=under.found)
-        reached = self.generation.reached(walk, composed)
-        answer = replace(
-            reached.answer,
+        weighed = judge(signals)
+        answer = Answer(
+            query=query,
+            text=grounding.text,
+            route=_ROUTE,
+            source=SourceRef(
+                "llm", f"{draft.engine}/{draft.model}", time=self.loop.clock.now(), digest=draft.model_digest
+            ),
+            confidence=replace(weighed, value=min(weighed.value, CONFIDENCE_MAX)),
+            freshness=replies.shortest([one.freshness for one in under.found]),
+            citations=_citations(under, grounding),
             trace=tuple(under.trace),
             usage=under.usage,
-            unverified=not grounding.grounded,
+            unverified=not is_grounded,
             store_reason="answers of the agent are not stored",
+            documents=InDocuments(orders=tuple(dict.fromkeys(under.orders))) if under.orders else None,
         )
-        reached = Reached(answer, None, None, grounded=grounding.grounded, store_reason=STORE_REASON)
+        reached = Reached(answer, None, None, grounded=is_grounded, store_reason=STORE_REASON)
         return await self.decisions.record(answer, [reached])
 
 
@@ -137,7 +143,7 @@ def _doubt(under: Under, grounding: Grounding) -> str:
     found = grounding.support or support(text, (), question, used=(), cited=False)
     if not under.blocks and found.names < 1:
         return "rests_on_no_result"
-    if found.names < NAMES_MIN:
+    if found.names < NAMES_MIN and found.words < WORDS_MIN:
         return "names_without_a_result"
     return ""
 

@@ -36,4 +36,4 @@ async def open_agent(ground: Ground, memory: Memory, walk: Walk, library: Librar
     )
     loop = Loop(walk.composer.chain, clock, Toolbox(tools, clock), bounds)
     decisions = Decisions(clock, ground.recorder, memory.semantics, walk.policy)
-    return AgentDesk(loop, walk.pipeline, walk.generation, decisions, ground.metrics)
+    return AgentDesk(loop, walk.pipeline, decisions, ground.metrics)

@@ -67,7 +67,6 @@ class Walk:
     drafts: Drafts[Any]
     behind: tuple[Refresher, SecondSamples]
     count_tokens: Count
-    generation: Generation
 
 
 async def open_walk(ground: Ground, memory: Memory, library: Library) -> Walk:
@@ -139,7 +138,6 @@ async def open_walk(ground: Ground, memory: Memory, library: Library) -> Walk:
         drafts,
         (refresher, second_samples),
         count,
-        stations.generation,
     )
 
 

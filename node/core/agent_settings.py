@@ -17,8 +17,8 @@ _TOOL = re.compile(r"[a-z][a-z0-9]{0,23}\.[A-Za-z0-9_.-]{1,64}")
 class Agent:
     """``steps_max``: times a model may call tools before it has to answer; ``turn_tokens_max``: tokens that
     models read and write in one turn before that. ``mcp_servers``: as ``name=http://address/mcp``.
-    ``mcp_tools``: as ``name.tool``, those that may be called to read; ``mcp_writing_tools``: those that change
-    something, called only for what the turn's own user said. ``mcp_timeout_s`` bounds one call."""
+    ``mcp_tools``: as ``name.tool``, those that may be called to read; ``mcp_writing_tools``: those that
+    change something, called only for what the turn's own user said. ``mcp_timeout_s`` bounds one call."""
 
     steps_max: int = between(1, 4, 4)
     turn_tokens_max: int = between(500, 12_000, 1_000_000)
@@ -34,7 +34,7 @@ def check_agent(agent: Agent) -> None:
         url = urlsplit(one.partition("=")[2])
         if not _SERVER.fullmatch(one) or url.scheme not in ("http", "https") or not url.hostname:
             raise Misconfigured(
-                "setting agent.mcp_servers must be name=http://address, the name of small letters and digits, "
+                "setting agent.mcp_servers must be name=http://address, its name of a-z and 0-9, "
                 f"not {one[:80]!r}"
             )
     names = {one.partition("=")[0] for one in agent.mcp_servers}
