@@ -24,7 +24,11 @@ class _Code:
     async def run(self, given: Mapping[str, Any], query: Query) -> Ran:
         if self.sandbox is None:
             return Ran("failed", said=NO_SANDBOX)
-        return text_found(await self.sandbox.run(given["code"]), "code run in the sandbox")
+        ran = await self.sandbox.run(given["code"])
+        text = "\n".join(filter(None, (ran.output.strip(), ran.value)))
+        if ran.error:
+            return Ran("failed", said=f"{ran.error} {text}".strip())
+        return text_found(text, "code run in the sandbox")
 
 
 @dataclass(frozen=True, slots=True)

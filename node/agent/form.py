@@ -43,7 +43,7 @@ class Reply:
 
 def schema(tools: Sequence[Offered]) -> str:
     """A call of one of the tools, or an answer, as a JSON Schema."""
-    forms: list[dict[str, Any]] = [_object(answer={"type": "string", "maxLength": 2_000})]
+    forms: list[dict[str, Any]] = [_object(answer={"type": "string"})]
     forms += [_object(tool={"const": one.name}, arguments=_strict(one.parameters)) for one in tools]
     return orjson.dumps({"anyOf": forms}).decode()
 

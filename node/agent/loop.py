@@ -288,7 +288,7 @@ class Loop:
     def _system(self, under: Under) -> str:
         query = under.query
         more = "" if query.talk is None else unmarked(query.talk.instructions, under.tag)
-        now = query.local.strftime("%A, %Y-%m-%d %H:%M")
+        now = query.local.strftime("%A, %Y-%m-%d")
         return "\n\n".join(filter(None, (_told("system").format(now=now), more)))
 
 

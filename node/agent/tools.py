@@ -68,12 +68,25 @@ class Remembers(Protocol):
         ...
 
 
+class CodeRan(Protocol):
+    """What came of a run: what was printed, the last value, and why it ended otherwise than well."""
+
+    @property
+    def output(self) -> str: ...
+
+    @property
+    def value(self) -> str: ...
+
+    @property
+    def error(self) -> str: ...
+
+
 class RunsCode(Protocol):
     """What runs a model's code with no way out of it."""
 
-    async def run(self, code: str) -> str:
-        """What it printed and came to, cut to a bound. Raises ``NodeError`` with the reason in words. When
-        this is cancelled, the code has ended."""
+    async def run(self, code: str) -> CodeRan:
+        """Within its bounds. Raises ``NodeError`` where nothing could be run. When this is cancelled, the
+        code has ended."""
         ...
 
 
