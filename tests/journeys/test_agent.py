@@ -89,15 +89,28 @@ async def test_tools_are_chosen_by_the_model_and_the_answer_rests_on_them(tmp_pa
             # the same words again: nothing of it came from the cache, nor is it there
             again = await node.ask(QUESTION, mode="agent")
             assert again["hit"] is None
-            status, leaf = await node.get("/v1/tools")
-            assert status == 200
-            assert {one["function"]["name"] for one in leaf["data"] if one["writes"]} == {"write_memory"}
+            assert [one for one in stages(reply) if one[0] == "understand"] == [("understand", "agent")]
             # what was said before is told to the model
             await node.ask("and in euros?", mode="agent", session_id="s1")
             asked = model.chats[-3].body["messages"]
             assert (QUESTION.removesuffix("?"), reply["answer"]) in [
                 (one["content"], other["content"]) for one, other in pairwise(asked)
             ]
+
+
+async def test_the_tools_are_listed_with_their_schemas(tmp_path: Path) -> None:
+    async with start(tmp_path) as node:
+        status, listed = await node.get("/v1/tools")
+        assert status == 200
+        tools = {one["function"]["name"]: one for one in listed["data"]}
+        assert {"search_documents", "get_weather", "execute_code", "write_memory"} <= tools.keys()
+        for one in tools.values():
+            parameters = one["function"]["parameters"]
+            assert parameters["type"] == "object"
+            assert set(parameters["required"]) <= parameters["properties"].keys()
+            assert one["function"]["description"]
+        assert [name for name, one in tools.items() if one["writes"]] == ["write_memory"]
+        assert tools["get_price"]["source"] == "adapter:coingecko"
 
 
 async def test_the_steps_are_in_the_decision_log(tmp_path: Path) -> None:
