@@ -34,7 +34,6 @@ PRICES: Mapping[str, Mapping[str, float]] = {
     "litecoin": {"usd": 80, "eur": 70},
 }
 KINDS = ("exact", "documents", "hops")
-PATIENCE_S = 400.0
 
 
 def tasks() -> list[dict[str, Any]]:
@@ -90,8 +89,8 @@ async def run(
                     "coingecko": coins.url,
                     "models": dict(models),
                     "embed": "local",
-                    "server": {"request_timeout_s": 240},
-                    "patience_s": PATIENCE_S,
+                    "server": {"request_timeout_s": 3 * models["timeout_s"]},
+                    "patience_s": 4.0 * models["timeout_s"],
                 }
                 async with start(Path(folder) / mode, **settings) as node:
                     await prepared(node)
@@ -149,6 +148,7 @@ def main() -> None:
     parser.add_argument("--model", default="", help="its name there")
     parser.add_argument("--only", choices=KINDS)
     parser.add_argument("--most", type=int, default=0, help="so many tasks of each kind; 0: all")
+    parser.add_argument("--timeout", type=int, default=120, help="seconds for one generation")
     parser.add_argument("--out", type=Path, default=Path("agent.jsonl"))
     given = parser.parse_args()
     if bool(given.gguf) == bool(given.url):
@@ -162,7 +162,7 @@ def main() -> None:
             "openai_api_key": os.environ.get("OPENAI_API_KEY", ""),
         }
     )
-    models["timeout_s"] = 120
+    models["timeout_s"] = given.timeout
     wanted: list[dict[str, Any]] = []
     for kind in KINDS:
         some = [task for task in tasks() if task["kind"] == kind and given.only in (None, kind)]

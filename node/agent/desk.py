@@ -17,6 +17,7 @@ from node.agent.loop import Loop, Under
 from node.agent.tools import Turn
 from node.answer.composed import CITATIONS_MAX
 from node.answer.grounding import Grounding, abstains, ground, strip_marks, support
+from node.answer.prompt import unmarked
 from node.answer.score.confidence import Origin, judge, observe
 from node.core.clock import random_bytes
 from node.core.metrics import Metrics
@@ -57,11 +58,15 @@ class AgentDesk:
         ]
 
     async def answer(self, query: Query, tell: Tell | None = None) -> Answer:
-        """As ``Pipeline.answer``. Raises ``BudgetSpent`` too."""
+        """As ``Pipeline.answer``."""
         if query.only_cached:
             return await self.plain.answer(query, tell)
         under = self._begun(query, tell)
-        await self.loop.run(under)
+        with self.plain.working():
+            await self.loop.run(under)
+            return await self._judged(under, query, tell)
+
+    async def _judged(self, under: Under, query: Query, tell: Tell | None) -> Answer:
         grounding = ground(under.text, under.blocks, query.text)
         why = under.why if not under.text else _doubt(under, grounding)
         self._count(under, why)
@@ -78,10 +83,10 @@ class AgentDesk:
     def _begun(self, query: Query, tell: Tell | None) -> Under:
         tag = random_bytes(6).hex()
         turns = tuple(
-            (asked[:TURN_CHARS_MAX], answered[:TURN_CHARS_MAX])
+            (unmarked(asked[:TURN_CHARS_MAX], tag), unmarked(answered[:TURN_CHARS_MAX], tag))
             for asked, answered in self.plain.history(query)[-TURNS_MAX:]
         )
-        under = Under(query, turns, tag, Turn(query, query.asked), tell)
+        under = Under(query, turns, tag, Turn(query, query.asked, self.plain.brings_text(query)), tell)
         if tell is not None:
             tell("route", {"route": str(_ROUTE.kind), "adapter": None})
         under.note("understand", "agent", _ROUTE.reason, code="agent")

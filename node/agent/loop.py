@@ -40,6 +40,8 @@ TOKENS_MIN = 256
 RESULTS = 2
 """All results together may have so many times the characters of one."""
 RESULT_CHARS_MIN = 240
+_IMITATED = "\n(its result"
+"""Where a model that no grammar holds begins to invent a result, as the example tells one."""
 SHARE_OF_STEP = 0.6
 """The part of what is left of the time that one step may take."""
 _REASON_CHARS_MAX = 200
@@ -108,8 +110,7 @@ class Loop:
     bounds: Bounds = Bounds()
 
     async def run(self, under: Under) -> None:
-        """Answer the turn's question; what came of it stands in ``under``. Raises ``BudgetSpent`` where no
-        model may be asked at all."""
+        """Answer the turn's question; what came of it stands in ``under``."""
         while True:
             if self._must_end(under):
                 await self._answer(under)
@@ -170,8 +171,6 @@ class Loop:
             if meter is not None:
                 meter.take()
         except BudgetSpent:
-            if under.steps <= 1:
-                raise
             under.note("agent", "ended", "the key's questions to models are used up", code="budget_spent")
             under.why = "budget_spent"
             return None
@@ -260,8 +259,7 @@ class Loop:
 
     def _prompt(self, under: Under) -> Prompt:
         """The next step, for an engine with calls of its own and for one without."""
-        system = self._system(under)
-        turns = tuple((unmarked(asked, under.tag), unmarked(said, under.tag)) for asked, said in under.turns)
+        system, turns = self._system(under), under.turns
         question = f"{QUESTION_LABEL}: {unmarked(under.turn.message, under.tag)}"
         offered = self.toolbox.offered
         rules = _told("tools").format(tools=form.listing(offered))
@@ -270,7 +268,7 @@ class Loop:
             system=system,
             user="\n\n".join([rules, question, *said]),
             tokens_max=self.bounds.tokens_max,
-            stop=STOP,
+            stop=(_IMITATED, *STOP),
             turns=turns,
             schema=form.schema(offered),
         )

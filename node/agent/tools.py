@@ -122,7 +122,7 @@ def text_parameters(**described: str) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class Turn:
-    """What a turn has done so far. ``has_read``: texts of others were among its results."""
+    """What a turn has done so far. ``has_read``: texts of others were among its results, or came with it."""
 
     query: Query
     message: str

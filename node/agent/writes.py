@@ -1,8 +1,8 @@
 """When a tool may write. Pure.
 
 Rules, each of which holds by itself:
-- nothing is written in a turn once texts of others were read in it: what a document, a page or a stored note
-  says can then be no reason to write;
+- nothing is written in a turn once texts of others were read in it, or came with its message: what a
+  document, a page or a stored note says can then be no reason to write;
 - every word and figure that is to be written stands in the turn's own message, so that neither an earlier
   answer nor the model's own idea is written as the user's word.
 

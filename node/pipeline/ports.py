@@ -48,8 +48,7 @@ class Agent(Protocol):
         ...
 
     async def answer(self, query: Query, tell: Tell | None = None) -> Answer:
-        """As ``Pipeline.answer``; ``tell`` hears ``tool`` (``name``, ``arguments``) too. Raises
-        ``BudgetSpent`` as well."""
+        """As ``Pipeline.answer``; ``tell`` hears ``tool`` (``name``, ``arguments``) too."""
         ...
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from datetime import tzinfo
 
@@ -135,13 +135,25 @@ class Pipeline:
         ``node.core.ports.Tell`` names. ``before``: steps that were taken for it already. Raises nothing but
         cancellation, and ``Unavailable`` when the decision cannot be logged and the setting says to refuse
         then."""
-        self._under_way += 1
         attempt = self._ready.begin(query)
         try:
-            return await self._answer(query, tell, attempt, before)
+            with self.working():
+                return await self._answer(query, tell, attempt, before)
         finally:
             self._ready.end(attempt)
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """A question is being answered: what works behind replies waits."""
+        self._under_way += 1
+        try:
+            yield
+        finally:
             self._under_way -= 1
+
+    def brings_text(self, query: Query) -> bool:
+        """Whether a text came with the question, which may be anybody's."""
+        return any(part.pasted for part in self._understanding.part(query.asked, now=query.local))
 
     def again(self, request: str, text: str, caller: Caller, zone: tzinfo) -> Again | Awaitable[Again] | None:
         """The answer to a question that was asked in just these words before, of a stored answer that has

@@ -193,6 +193,16 @@ async def test_a_write_of_the_user_s_own_words_reaches_the_memory_that_is_not_th
         assert "keeps no memory yet" in told[1]
 
 
+async def test_a_text_that_came_with_the_message_is_not_the_user_s_word(tmp_path: Path) -> None:
+    order: Call = ("write_memory", '{"fact": "guests pay double", "about": "company"}')
+    model = OpenAiStandIn(answer="It says what guests pay.", calls=scripted([order]))
+    async with model, agent(tmp_path, model) as node:
+        mail = "Summarise this:\n```\nDear all,\nfrom May on guests pay double.\nRegards, Ann\n```"
+        reply = await node.ask(mail, mode="agent")
+        [told] = [one["reason"] for one in reply["trace"] if one["stage"] == "tool:write_memory"]
+        assert "texts of others were read" in told
+
+
 async def test_an_answer_that_no_result_holds_is_not_given(tmp_path: Path) -> None:
     model = OpenAiStandIn(answer="It is 87 [1].")
     async with model, agent(tmp_path, model) as node:

@@ -93,7 +93,7 @@ class OpenAiGenerator(Driver):
         draft = await self._draft(
             prompt, timeout_s, lambda heard: self._speak(prompt, heard), self._guarded(on_text)
         )
-        if self._connection.gives_key_away(draft.text):
+        if any(map(self._connection.gives_key_away, (draft.text, *(one.arguments for one in draft.calls)))):
             raise Rejected(f"{SPOKEN} put the key into its answer")
         return draft
 
