@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from node.agent.memory import facts, worth
 from node.agent.memory.books import Books
 from node.agent.memory.facts import About, Fact
@@ -13,10 +11,10 @@ from node.agent.memory.keeper import Keeper, Later, Means
 from node.answer.chain import Chain
 from node.app.storage import Ground
 from node.core.caller import Caller
-from node.core.clock import format_time
-from node.core.errors import NodeError
+from node.core.errors import NodeError, Unavailable
 from node.core.model import Query
-from node.core.ports import Prompt, Semantics
+from node.core.ports import Prompt, Semantics, Vector
+from node.core.record import format_time
 
 FOLDER = "memory"
 OFF, AGENT, ALWAYS = "off", "agent", "always"
@@ -27,9 +25,12 @@ def open_keeper(ground: Ground, semantics: Semantics, chain: Chain, later: Later
     classifier = worth.packaged()
 
     async def generate(prompt: Prompt, deadline: float) -> str:
-        return str((await chain.first(prompt, deadline)).text)
+        said = await chain.first(prompt, lambda draft: draft.text, deadline=deadline)
+        if said.value is None:
+            raise Unavailable("; ".join(said.failures) or "no model is configured")
+        return said.value
 
-    async def vectors(texts: Sequence[str]) -> list[np.ndarray | None]:
+    async def vectors(texts: Sequence[str]) -> list[Vector | None]:
         """By the packaged embedder only: the weights are of its vectors."""
         found = await semantics.embed(texts) if semantics.info.model == classifier.model else []
         return [None if one is None else one.vector for one in found] or [None] * len(texts)

@@ -117,10 +117,15 @@ def _fact(row: object) -> Fact | None:
         return None
     if not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
         return None
+    return read_one(text, About(about), float(confidence))
+
+
+def read_one(text: str, about: About, confidence: float = 1.0) -> Fact | None:
+    """A text as a fact of one line; None where it is empty or too long."""
     line = one_line(text, FACT_CHARS_MAX + 1).strip().removesuffix(".").strip("-*• ")
     if not line or len(line) > FACT_CHARS_MAX:
         return None
-    return Fact(About(about), line[:1].upper() + line[1:], float(confidence))
+    return Fact(about, line[:1].upper() + line[1:], confidence)
 
 
 def told_sentences(said: str) -> list[str]:
