@@ -24,21 +24,26 @@ class NoNode(Exception):
         super().__init__(f"no node answers at {address} ({why}); start one with: neuroswarm serve")
 
 
-def call(url: str, body: dict[str, Any] | None, timeout_s: float) -> tuple[int, dict[str, Any]]:
+def call(
+    url: str, body: dict[str, Any] | None, timeout_s: float, method: str | None = None
+) -> tuple[int, dict[str, Any]]:
     """One JSON call to a node; the status and the document, problems included. Raises ``NOBODY``."""
     try:
-        with _opened(url, body, timeout_s) as response:
+        with _opened(url, body, timeout_s, method) as response:
             return response.status, _document(response.read(_REPLY_BYTES_MAX))
     except HTTPError as exc:
         with exc:
             return exc.code, _document(exc.read(_REPLY_BYTES_MAX))
 
 
-def _opened(url: str, body: Mapping[str, Any] | None, timeout_s: float) -> HTTPResponse:
+def _opened(
+    url: str, body: Mapping[str, Any] | None, timeout_s: float, method: str | None = None
+) -> HTTPResponse:
     if not url.startswith(("http://", "https://")):
         raise ValueError("not an http address")
     data = None if body is None else json.dumps(body).encode()
-    request = Request(url, data=data, headers={"Content-Type": "application/json"})  # noqa: S310 - http only
+    headers = {"Content-Type": "application/json"}
+    request = Request(url, data=data, headers=headers, method=method)  # noqa: S310 - http only
     response: HTTPResponse = build_opener(ProxyHandler({})).open(request, timeout=timeout_s)
     return response
 

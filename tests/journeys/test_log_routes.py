@@ -69,6 +69,16 @@ async def test_a_stranger_checks_the_decisions(start: Start) -> None:
         assert b"IPFS?" not in everything
 
 
+async def test_a_verbose_reply_carries_the_receipt_of_its_decision(start: Start) -> None:
+    async with start() as node:
+        for _ in range(20):  # on a busy machine the first checkpoint may come after the reply
+            reply = await node.ask("What is 2+2?", verbose=True)
+            if receipt := reply["decision"].get("receipt"):
+                break
+        of, entry, _, _ = read_receipt(receipt.encode())
+        assert (of, json.loads(entry)["seq"]) == (reply["decision"]["index"], of)
+
+
 async def test_our_witness_cosigns_a_log_of_the_policy(start: Start, tmp_path: Path) -> None:
     policy = tmp_path / "policy.txt"
     await asyncio.to_thread(policy.write_text, f"log {OTHER.vkey}\nquorum none\n")

@@ -1,0 +1,139 @@
+"""Memory behind replies: after a turn the model proposes facts, and what is worth it is written.
+
+Promises: a turn's reply never waits for it; a message without a statement asks no model; one person's lines
+are seen by nobody else; a fault is counted and said in the log, without the text. Nothing of a transcript is
+kept but the lines themselves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from node.agent.memory import facts, worth
+from node.agent.memory.books import FILES, Books
+from node.agent.memory.facts import About, Fact
+from node.core.caller import Caller
+from node.core.clock import Clock
+from node.core.errors import NodeError
+from node.core.ports import Prompt
+from node.language.sentences import coverage
+
+log = logging.getLogger("neuroswarm.memory")
+
+LINES_GIVEN_MAX = 12
+"""So many lines are told to a model with a question: what fits the question first, then the newest."""
+
+Generate = Callable[[Prompt, float], Awaitable[str]]
+"""One completion before a deadline (monotonic seconds). Raises ``NodeError``."""
+Worth = Callable[[Sequence[str]], Awaitable[list[float]]]
+"""How surely each fact is of a kind to keep, in [0, 1]."""
+Alike = Callable[[str, Sequence[str]], Awaitable[tuple[float, ...]]]
+"""The cosine of a fact with each line; empty without an embedder. Never raises."""
+Record = Callable[[Caller, str, Fact | None], Awaitable[None]]
+"""Enters in the decision log what became of a fact."""
+
+
+class Later(Protocol):
+    """Work behind replies (``pipeline.second_sample``)."""
+
+    def submit(self, key: Hashable, work: Callable[[float], Awaitable[None]]) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line as evidence: ``place`` is what a citation names, "USER_MEMORY.md, line 3"."""
+
+    place: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What the keeper works with."""
+
+    generate: Generate
+    worth: Worth
+    alike: Alike
+    record: Record
+    later: Later
+    clock: Clock
+    confidence_min: float = worth.CONFIDENCE_MIN
+
+
+class Keeper:
+    """Use from one event loop."""
+
+    def __init__(self, books: Books, means: Means) -> None:
+        self._books = books
+        self._means = means
+
+    def note(self, caller: Caller, said: str, turn: str) -> bool:
+        """Look at a person's message later, under the turn's id; whether that will be done."""
+        told = worth.statements(said)
+        if not told or not caller.may_write:
+            return False
+
+        async def work(deadline: float) -> None:
+            try:
+                await self.keep(caller, await self.proposed(told, deadline), told)
+            except NodeError as exc:
+                log.info("event=memory_not_kept reason=%r", str(exc))
+
+        return self._means.later.submit(("memory", turn), work)
+
+    async def proposed(self, told: Sequence[str], deadline: float) -> list[Fact]:
+        """The facts that a model finds in statements; it is asked only about those that look worth it."""
+        scores = await self._means.worth(told)
+        worthy = [one for one, score in zip(told, scores, strict=True) if score >= worth.ASKED_MIN]
+        return facts.read(await self._means.generate(facts.prompt(worthy), deadline)) if worthy else []
+
+    async def keep(self, caller: Caller, found: Sequence[Fact], told: Sequence[str]) -> list[worth.Judged]:
+        """Write those of the facts that are worth it; each with what spoke against it."""
+        scores = await self._means.worth([fact.text for fact in found]) if found else []
+        judged = []
+        for fact, score in zip(found, scores, strict=True):
+            one = worth.judge(fact, told, score, self._means.confidence_min)
+            if not one.against:
+                one = await self._write(caller, one, " ".join(told))
+            await self._means.record(caller, one.against, None if one.against else fact)
+            judged.append(one)
+        return judged
+
+    async def lines(self, caller: Caller) -> dict[About, tuple[str, ...]]:
+        """All that is kept for this caller. Raises as ``Books`` does."""
+        return {about: await asyncio.to_thread(self._books.lines, caller, about) for about in About}
+
+    async def relevant(self, caller: Caller, question: str) -> list[Line]:
+        """What a model is told with a question; nothing where the files cannot be read."""
+        try:
+            kept = await self.lines(caller)
+        except NodeError as exc:
+            log.warning("event=memory_unreadable reason=%r", str(exc))
+            return []
+        lines = [
+            Line(f"{FILES[about]}, line {number}", text)
+            for about, texts in kept.items()
+            for number, text in enumerate(texts, start=1)
+        ]
+        newest = sorted(range(len(lines)), key=lambda at: (-coverage(lines[at].text, [question]), -at))
+        return [lines[at] for at in sorted(newest[:LINES_GIVEN_MAX])]
+
+    async def forget(self, caller: Caller, about: About | None = None, text: str | None = None) -> int:
+        """See ``Books.forget``."""
+        return await asyncio.to_thread(self._books.forget, caller, about, text)
+
+    async def erase(self, tenant: str, person: str | None = None) -> bool:
+        """See ``Books.erase``."""
+        return await asyncio.to_thread(self._books.erase, tenant, person)
+
+    async def _write(self, caller: Caller, one: worth.Judged, said: str) -> worth.Judged:
+        lines = await asyncio.to_thread(self._books.lines, caller, one.fact.about)
+        alike = await self._means.alike(one.fact.text, lines)
+        joined = await asyncio.to_thread(
+            self._books.join, caller, one.fact, said, self._means.clock.now(), alike
+        )
+        return one if joined.is_new else worth.Judged(one.fact, "known")

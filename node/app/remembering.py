@@ -1,0 +1,76 @@
+"""Memory of people and organisations: its files, and the model that proposes facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from node.agent.memory import facts, worth
+from node.agent.memory.books import Books
+from node.agent.memory.facts import About, Fact
+from node.agent.memory.keeper import Keeper, Later, Means
+from node.answer.chain import Chain
+from node.app.storage import Ground
+from node.core.caller import Caller
+from node.core.errors import NodeError, Unavailable
+from node.core.model import Query
+from node.core.ports import Prompt, Semantics, Vector
+from node.core.record import format_time
+
+FOLDER = "memory"
+OFF, AGENT, ALWAYS = "off", "agent", "always"
+
+
+def open_keeper(ground: Ground, semantics: Semantics, chain: Chain, later: Later) -> Keeper:
+    """Build it."""
+    classifier = worth.packaged()
+
+    async def generate(prompt: Prompt, deadline: float) -> str:
+        said = await chain.first(prompt, lambda draft: draft.text, deadline=deadline)
+        if said.value is None:
+            raise Unavailable("; ".join(said.failures) or "no model is configured")
+        return said.value
+
+    async def vectors(texts: Sequence[str]) -> list[Vector | None]:
+        """By the packaged embedder only: the weights are of its vectors."""
+        found = await semantics.embed(texts) if semantics.info.model == classifier.model else []
+        return [None if one is None else one.vector for one in found] or [None] * len(texts)
+
+    async def worths(texts: Sequence[str]) -> list[float]:
+        return [0.0 if one is None else classifier.worth_of(one) for one in await vectors(texts)]
+
+    async def alike(text: str, lines: Sequence[str]) -> tuple[float, ...]:
+        try:
+            first, *rest = await vectors([text, *lines])
+        except NodeError:
+            return ()
+        return tuple(0.0 if first is None or one is None else float(first @ one) for one in rest)
+
+    async def record(caller: Caller, against: str, fact: Fact | None) -> None:
+        entry = {
+            "decision": "memory",
+            "time": format_time(ground.clock.now()),
+            "outcome": "kept" if fact else "not_kept",
+            "reason": against,
+            "about": fact.about.value if fact else "",
+        }
+        private = {"text": fact.text} if fact else {}
+        await ground.recorder.enter(entry, private, is_done=True)
+
+    minimum = ground.settings.agent.memory_confidence
+    means = Means(generate, worths, alike, record, later, ground.clock, minimum)
+    return Keeper(Books(ground.data_dir / FOLDER), means)
+
+
+class Remembering:
+    """What the agent's tool ``write_memory`` calls: the same rules as behind replies."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        self._keeper = keeper
+
+    async def write(self, fact: str, about: str, query: Query) -> str:
+        """See ``agent.tools.Remembers``."""
+        found = facts.read_one(fact, About(about))
+        if found is None:
+            return f"not written: a fact is one line of at most {facts.FACT_CHARS_MAX} characters"
+        (judged,) = await self._keeper.keep(query.caller, [found], worth.statements(query.asked))
+        return f"not written: {judged.against}" if judged.against else "written"
