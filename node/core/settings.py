@@ -15,6 +15,7 @@ from typing import Any, TypeVar, get_type_hints
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from node.core.agent_settings import Agent as Agent
 from node.core.document_settings import Documents as Documents
 from node.core.errors import Misconfigured, Rejected
 from node.core.peer_address import address_of
@@ -279,6 +280,7 @@ class Settings:
     adapters: Adapters = Adapters()
     cache: Cache = Cache()
     documents: Documents = Documents()
+    agent: Agent = Agent()
     sharing: Sharing = Sharing()
     peers: Peers = Peers()
     log: Log = Log()

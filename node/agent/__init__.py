@@ -1,0 +1,1 @@
+"""The agent: a model that chooses tools itself, within four steps, and answers from what they said."""
