@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from node.agent.loop import Loop, Under
+from node.agent.memory.keeper import Keeper
 from node.agent.tools import Turn
 from node.answer.composed import CITATIONS_MAX
 from node.answer.grounding import Grounding, abstains, ground, strip_marks, support
@@ -49,6 +50,7 @@ class AgentDesk:
     plain: Pipeline
     decisions: Decisions
     metrics: Metrics
+    memory: Keeper | None = None
 
     def listed(self) -> list[dict[str, Json]]:
         """The tools, as ``GET /v1/tools`` shows them."""
@@ -63,6 +65,8 @@ class AgentDesk:
             return await self.plain.answer(query, tell)
         under = self._begun(query, tell)
         with self.plain.working():
+            if self.memory is not None:
+                self.loop.remember(under, await self.memory.relevant(query.caller, query.text))
             await self.loop.run(under)
             return await self._judged(under, query, tell)
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 
 from node.agent import form
 from node.agent.form import Reply
+from node.agent.memory.keeper import Line
 from node.agent.tools import Ran, Toolbox, Turn
 from node.answer.chain import Chain
 from node.answer.context import Block, pack
@@ -214,6 +215,16 @@ class Loop:
             return None
         shown = Shown(under.tell, stop=prompt.stop, echo=(prompt.system,), thinks=False)
         return form.Speech(shown.add, shown.tell)
+
+    def remember(self, under: Under, lines: Sequence[Line]) -> None:
+        """Tell the model what is kept of the user and the company, as evidence that can be cited."""
+        packed = pack([line.evidence for line in lines], chars_max=self.bounds.result_chars_max)
+        if not packed.blocks:
+            return
+        under.blocks += packed.blocks
+        under.found += [lines[block.index].evidence for block in packed.blocks]
+        under.called.append(Called(Call("", "{}"), f"{_told('memory')}\n{marked(packed.blocks, under.tag)}"))
+        under.note("memory", "told", f"{len(packed.blocks)} lines")
 
     # --- tools ------------------------------------------------------------------------------------
 

@@ -63,6 +63,7 @@ NEEDS: Mapping[tuple[str, str], str] = {
     ("POST", "/v1/cache/invalidate"): WRITE,
     ("POST", "/v1/documents"): WRITE,
     ("DELETE", "/v1/documents/{document}"): WRITE,
+    ("DELETE", "/v1/memory"): WRITE,
     ("GET", "/v1/cache/stats"): ADMIN,
     ("GET", "/metrics"): ADMIN,
     ("POST", "/peers/sync"): ADMIN,

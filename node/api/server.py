@@ -15,6 +15,7 @@ from typing import Any
 from aiohttp import web
 from msgspec.structs import asdict
 
+from node.agent.memory.keeper import Keeper
 from node.api import (
     bodies,
     browser,
@@ -22,6 +23,7 @@ from node.api import (
     gateway,
     ipns,
     logs,
+    memory,
     openapi,
     page,
     peers,
@@ -432,6 +434,7 @@ ROUTES: Routes = (
     ("POST", "/v1/cache/invalidate", _invalidate),
     ("POST", "/feedback", _feedback),
     *documents.ROUTES,
+    *memory.ROUTES,
     *openai_api.ROUTES,
     *gateway.ROUTES,
     *ipns.ROUTES,
@@ -461,11 +464,13 @@ def build(
     away: Away | None = None,
     access: Access | None = None,
     documents_desk: DocumentDesk | None = None,
+    keeper: Keeper | None = None,
 ) -> web.Application:
     """The application, not yet listening. ``router``: what strangers may fetch, and where; ``gate``: within
     which bounds; ``folders``: the logs that are served, by name; ``cosigner``: our witness; ``peering``: what
     peers are answered from; ``away``: where epochs of logs were moved to; ``access``: who may call; without
-    it there are no keys; ``documents_desk``: what is done with documents."""
+    it there are no keys; ``documents_desk``: what is done with documents; ``keeper``: what is
+    remembered of people."""
     app = web.Application(middlewares=[_door], client_max_size=limits.max_body_bytes + 1)
     app.on_response_prepare.append(_common_headers)
     app[SERVICE] = service
@@ -480,6 +485,8 @@ def build(
         app[witness.WITNESS] = cosigner
     if documents_desk is not None:
         documents.install(app, documents_desk)
+    if keeper is not None:
+        app[memory.KEEPER] = keeper
     if peering is not None:
         app[peers.PEERS] = peering
     app[gateway.BLOCKS] = router.blocks

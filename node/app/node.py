@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 
 from node.agent.desk import AgentDesk
+from node.agent.memory.keeper import Keeper
 from node.answer.rescore import Kept, Peers, Rescorer, by_calibration
 from node.api import connections, local, server
 from node.api.access import Access
@@ -43,6 +44,7 @@ from node.app.memory import Memory, open_memory
 from node.app.operator import operator_desk
 from node.app.peers import Known, admitter_of, ledger_of, open_peers, open_store
 from node.app.reach import Reach
+from node.app.remembering import Remembering, open_keeper
 from node.app.storage import EXPORT, MEMORY, VERSION, Ground, Probe, fact, open_ground
 from node.app.transfer.portable import Keeping, PortableIndex
 from node.app.transfer.starter import index_path
@@ -191,13 +193,14 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
         *await watch_disk(ground, memory.kept.rememberer, logs.keeper, scheduler),
         *not_configured(walk.generators),
     )
-    agent = await open_agent(ground, memory, walk, library)
-    service = _service(ground, memory, walk, agent, guard, probes, eraser, uses, mirror)
+    keeper = open_keeper(ground, memory.semantics, walk.composer.chain, walk.behind[1])
+    agent, remembering = await open_agent(ground, memory, walk, library, keeper)
+    service = _service(ground, memory, walk, agent, remembering, guard, probes, eraser, uses, mirror)
     await _catch_up(ground, memory, peer_store, admitter)
     walk.auditor.start(walk.pipeline.afresh, lambda: walk.pipeline.under_way)
     stack.callback(service.release)
     stack.callback(peers.peering.release)
-    url = await _listen(service, ground, logs, ipfs, peers.peering, keys, library)
+    url = await _listen(service, ground, logs, ipfs, peers.peering, keys, library, keeper)
     desk = operator_desk(
         ground, ipfs, memory.kept, eraser, walk.router, peers.desk, KeyDesk(keys), reach, library.desk
     )
@@ -237,6 +240,7 @@ def _service(
     memory: Memory,
     walk: Walk,
     agent: AgentDesk,
+    remembering: Remembering | None,
     guard: StoreGuard,
     probes: tuple[Probe, ...],
     eraser: Eraser,
@@ -265,6 +269,7 @@ def _service(
         uses=uses,
         mirror=mirror,
         agent=agent,
+        memory=remembering,
         policy=walk.policy,
         request_timeout_s=ground.settings.server.request_timeout_s,
         floor_default=ground.settings.cache.threshold,
@@ -402,6 +407,7 @@ async def _listen(
     peering: Peering,
     keys: ApiKeys,
     library: Library,
+    keeper: Keeper | None,
 ) -> str:
     settings, stack = ground.settings, ground.stack
     tls = await asyncio.to_thread(tls_of, settings.server)
@@ -424,6 +430,7 @@ async def _listen(
         away=logs.away,
         access=Access(settings.server, keys, ground.clock, ground.metrics),
         documents_desk=library.desk,
+        keeper=keeper,
     )
     open_door = connections.serving(
         application, sockets, limits, ground.metrics, server.at_once(application), tls

@@ -15,13 +15,16 @@ from node.core.errors import NodeError, Unavailable
 from node.core.model import Query
 from node.core.ports import Prompt, Semantics, Vector
 from node.core.record import format_time
+from node.pipeline.walk import Pipeline
 
 FOLDER = "memory"
-OFF, AGENT, ALWAYS = "off", "agent", "always"
+OFF, ALWAYS = "off", "always"
 
 
-def open_keeper(ground: Ground, semantics: Semantics, chain: Chain, later: Later) -> Keeper:
-    """Build it."""
+def open_keeper(ground: Ground, semantics: Semantics, chain: Chain, later: Later) -> Keeper | None:
+    """Build it; None where the settings want no memory."""
+    if ground.settings.agent.memory == OFF:
+        return None
     classifier = worth.packaged()
 
     async def generate(prompt: Prompt, deadline: float) -> str:
@@ -62,10 +65,15 @@ def open_keeper(ground: Ground, semantics: Semantics, chain: Chain, later: Later
 
 
 class Remembering:
-    """What the agent's tool ``write_memory`` calls: the same rules as behind replies."""
+    """Turns to the keeper: behind replies, and by the agent's tool ``write_memory``."""
 
-    def __init__(self, keeper: Keeper) -> None:
-        self._keeper = keeper
+    def __init__(self, keeper: Keeper, pipeline: Pipeline, mode: str) -> None:
+        self._keeper, self._pipeline, self._mode = keeper, pipeline, mode
+
+    def hear(self, query: Query, *, is_agent: bool) -> None:
+        """See ``pipeline.ports.Remembers``. A text that came with a message is not its user's word."""
+        if (is_agent or self._mode == ALWAYS) and not self._pipeline.brings_text(query):
+            self._keeper.note(query.caller, query.asked, query.id)
 
     async def write(self, fact: str, about: str, query: Query) -> str:
         """See ``agent.tools.Remembers``."""

@@ -21,6 +21,7 @@ from node.cli import (
     log,
     log_recover,
     log_repair,
+    memory,
     parser,
     peers,
 )
@@ -76,6 +77,8 @@ COMMANDS: Mapping[str, Command] = {
     "restore": backup.restore,
     "explain": explain.explain,
     "mcp": mcp,
+    "memory show": memory.show,
+    "memory forget": memory.forget,
     "eval run": evaluate.run,
     "eval diff": evaluate.diff,
 }

@@ -52,6 +52,14 @@ class Agent(Protocol):
         ...
 
 
+class Remembers(Protocol):
+    """Memory of people and their organisation: ``node.app.remembering``."""
+
+    def hear(self, query: Query, *, is_agent: bool) -> None:
+        """A turn is over; what its user said may be kept, later."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Ports:
     """See the module."""
@@ -83,3 +91,4 @@ class Ports:
     uses: UseTally | None = None
     mirror: Mirror | None = None
     agent: Agent | None = None
+    memory: Remembers | None = None

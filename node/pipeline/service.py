@@ -112,6 +112,8 @@ class Service:
         answer = await answers.answer(query, tell)
         took_s = self._p.clock.monotonic() - started
         self._count(answer, took_s)
+        if self._p.memory is not None and not query.no_store:
+            self._p.memory.hear(query, is_agent=ask.agent)
         log.info(
             "answered id=%s route=%s source=%s confidence=%.2f stored=%s cid=%s logged=%s ms=%.1f",
             query.id,

@@ -16,14 +16,18 @@ from typing import Protocol
 from node.agent.memory import facts, worth
 from node.agent.memory.books import FILES, Books
 from node.agent.memory.facts import About, Fact
+from node.agent.memory.worth import CONFIDENCE_MIN
 from node.core.caller import Caller
 from node.core.clock import Clock
 from node.core.errors import NodeError
+from node.core.model import Evidence, Freshness, SourceRef
 from node.core.ports import Prompt
 from node.language.sentences import coverage
 
 log = logging.getLogger("neuroswarm.memory")
 
+RELIABILITY = 0.8
+"""Of a line: a person said it, and a model wrote it down."""
 LINES_GIVEN_MAX = 12
 """So many lines are told to a model with a question: what fits the question first, then the newest."""
 
@@ -50,6 +54,11 @@ class Line:
     place: str
     text: str
 
+    @property
+    def evidence(self) -> Evidence:
+        """As what a model reads and cites."""
+        return Evidence(self.text, SourceRef("memory", self.place), RELIABILITY, Freshness.GENERAL)
+
 
 @dataclass(frozen=True, slots=True)
 class Means:
@@ -61,7 +70,7 @@ class Means:
     record: Record
     later: Later
     clock: Clock
-    confidence_min: float = worth.CONFIDENCE_MIN
+    confidence_min: float = CONFIDENCE_MIN
 
 
 class Keeper:
