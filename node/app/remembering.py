@@ -35,8 +35,9 @@ def open_keeper(ground: Ground, semantics: Semantics, chain: Chain, later: Later
 
     async def vectors(texts: Sequence[str]) -> list[Vector | None]:
         """By the packaged embedder only: the weights are of its vectors."""
-        found = await semantics.embed(texts) if semantics.info.model == classifier.model else []
-        return [None if one is None else one.vector for one in found] or [None] * len(texts)
+        if semantics.info.model != classifier.model:
+            raise Unavailable("memory is kept with the packaged embedder only (setting embed.engine)")
+        return [None if one is None else one.vector for one in await semantics.embed(texts)]
 
     async def worths(texts: Sequence[str]) -> list[float]:
         return [0.0 if one is None else classifier.worth_of(one) for one in await vectors(texts)]
