@@ -203,8 +203,23 @@ async def test_a_text_that_came_with_the_message_is_not_the_user_s_word(tmp_path
         assert "texts of others were read" in told
 
 
-async def test_an_answer_that_no_result_holds_is_not_given(tmp_path: Path) -> None:
-    model = OpenAiStandIn(answer="It is 87 [1].")
+@pytest.mark.parametrize(
+    ("said", "calls"),
+    [
+        pytest.param("It is 87 [1].", (), id="a figure from nowhere"),
+        pytest.param("Here is a short explanation. It has several parts.", (), id="talk"),
+        pytest.param(
+            "Here is a short explanation. It has several parts.",
+            [("get_time", '{"place": "Tokyo"}')],
+            id="talk beside a result",
+        ),
+        pytest.param("I don't know.", [("get_time", '{"place": "Tokyo"}')], id="it does not know"),
+    ],
+)
+async def test_an_answer_that_no_result_holds_is_not_given(
+    tmp_path: Path, said: str, calls: Sequence[Call]
+) -> None:
+    model = OpenAiStandIn(answer=said, calls=scripted(calls) if calls else None)
     async with model, agent(tmp_path, model) as node:
         reply = await node.ask("What is 6*7?", mode="agent")
         assert "42" in reply["answer"]
