@@ -7,6 +7,7 @@ from node.agent.builtin import builtin_tools
 from node.agent.desk import AgentDesk
 from node.agent.exact import exact_tools
 from node.agent.loop import TOKENS_MIN, Bounds, Loop
+from node.agent.sandbox.run import Sandbox
 from node.agent.searches import search_tools
 from node.agent.servers import mcp_tools, servers_of
 from node.agent.tools import Toolbox
@@ -23,7 +24,7 @@ async def open_agent(ground: Ground, memory: Memory, walk: Walk, library: Librar
     tools = [
         *search_tools(library.desk.find, memory.evidence, memory.semantics),
         *exact_tools(registry.tools(ground.adapters)),
-        *builtin_tools(None, None),
+        *builtin_tools(Sandbox.of(settings), None, 2 * settings.code_time_s),
     ]
     servers = servers_of(settings.mcp_servers, settings.mcp_timeout_s)
     tools += await mcp_tools(servers, settings.mcp_tools, settings.mcp_writing_tools)

@@ -180,6 +180,19 @@ async def test_what_a_page_orders_is_left_out_reported_and_not_done(tmp_path: Pa
         assert "<<<DATA" in read
 
 
+async def test_code_of_a_model_runs_in_the_sandbox(tmp_path: Path) -> None:
+    code: Call = ("execute_code", json.dumps({"code": "import math\nprint(math.comb(9, 4))"}))
+    out: Call = ("execute_code", json.dumps({"code": "print(open('/etc/passwd').read())"}))
+    model = OpenAiStandIn(answer="It is 126 [1].", calls=scripted([out], [code]))
+    async with model, agent(tmp_path, model) as node:
+        reply = await node.ask("In how many ways can 4 of 9 be chosen?", mode="agent")
+        assert [one for one in stages(reply) if one[0].startswith("tool:")] == [
+            ("tool:execute_code", "failed"),
+            ("tool:execute_code", "found"),
+        ], reply["trace"]
+        assert reply["answer"] == "It is 126 [1]."
+
+
 async def test_a_write_of_the_user_s_own_words_reaches_the_memory_that_is_not_there_and_says_so(
     tmp_path: Path,
 ) -> None:
