@@ -23,6 +23,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import aiohttp
+
 from tests.faults.node_kit import Client, start
 from tests.simulators.coingecko import CoinGeckoStandIn
 
@@ -59,7 +61,9 @@ async def prepared(node: Client) -> None:
 
 async def answered(node: Client, task: Mapping[str, Any], mode: str) -> dict[str, Any]:
     began = time.monotonic()
-    reply = await node.ask(task["question"], mode=mode, no_cache=True, no_store=True)
+    body = {"query": task["question"], "verbose": True, "mode": mode, "no_cache": True, "no_store": True}
+    status, reply, _ = await node.send("POST", "/chat", body, timeout=aiohttp.ClientTimeout(node.patience_s))
+    assert status == 200, reply
     trace = [(one["stage"], one["outcome"]) for one in reply["trace"]]
     return {
         "id": task["id"],

@@ -11,10 +11,8 @@ from node.agent.tools import Ran, Remembers, RunsCode, Tool, text_found, text_pa
 from node.core.model import Query
 from node.core.tools import Offered
 
-CODE_TIMEOUT_S = 31.0
-"""The sandbox keeps to its own 30 s; this is for one that does not."""
 NO_SANDBOX = "this node has nothing to run code in"
-NO_MEMORY = "this node keeps no memory yet; nothing was written"
+NO_MEMORY = "this node keeps no memory; nothing was written"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +43,9 @@ class _Memory:
         return text_found(await self.memory.write(given["fact"], given["about"], query), "memory")
 
 
-def builtin_tools(sandbox: RunsCode | None, memory: Remembers | None) -> list[Tool]:
-    """``execute_code`` and ``write_memory``."""
+def builtin_tools(sandbox: RunsCode | None, memory: Remembers | None, code_s: float = 60.0) -> list[Tool]:
+    """``execute_code`` and ``write_memory``. ``code_s`` bounds a run from outside, its wait and its start
+    too; the sandbox keeps to bounds of its own."""
     code = Offered(
         "execute_code",
         "runs a short Python program without files or network; print what you need. Only for what calculate "
@@ -60,6 +59,6 @@ def builtin_tools(sandbox: RunsCode | None, memory: Remembers | None) -> list[To
         "write_memory", "keeps a fact that the user asks you to remember, in the user's own words", parameters
     )
     return [
-        Tool(code, _Code(sandbox).run, "sandbox", timeout_s=CODE_TIMEOUT_S),
+        Tool(code, _Code(sandbox).run, "sandbox", timeout_s=code_s),
         Tool(remember, _Memory(memory).run, "memory", writes=True, is_own=True),
     ]

@@ -1,9 +1,10 @@
 """The agent behind the doors: a turn's question goes through the loop, and what comes out of it is judged.
 
 Promises:
-- an answer of the loop is given only where it can stand behind it: it has words of its own, each of its
-  figures stands in a result or in the question, and so do its names for the most part. For all else the plain
-  road answers the same question, and the trace says why: so agent mode is no worse where it fails;
+- an answer of the loop is given only where results stand behind it: each of its figures is in one, in the
+  question or in what was said before, and so are its words, or else its names. For all else, an answer
+  without any result too, the plain road answers the same question, and the trace says why: where the loop
+  fails, agent mode is as good as that;
 - its answers are never stored and never come from the cache: a model asked for what they rest on, some of
   that lives as short as prices do, and no curve says how often they are right. What the tools read is cached
   where it always is;
@@ -17,22 +18,23 @@ from node.agent.loop import Loop, Under
 from node.agent.memory.keeper import Keeper
 from node.agent.tools import Turn
 from node.answer.composed import CITATIONS_MAX
-from node.answer.grounding import Grounding, abstains, ground, strip_marks, support
+from node.answer.grounding import Grounding, abstains, ground, strip_marks
 from node.answer.prompt import unmarked
 from node.answer.score.confidence import Origin, judge, observe
 from node.core.clock import random_bytes
 from node.core.metrics import Metrics
 from node.core.model import Answer, Citation, InDocuments, Json, Kind, Query, Route, Source, SourceRef
 from node.core.ports import Tell
-from node.language.sentences import unsupported_figures
+from node.language.sentences import figures, unsupported_figures
 from node.pipeline import replies
 from node.pipeline.decisions import Decisions
 from node.pipeline.under_way import Reached
 from node.pipeline.walk import Pipeline
 
-NAMES_MIN = 0.5
-"""The share of an answer's names that have to stand in what it was made from, or else of its words:"""
 WORDS_MIN = 0.35
+"""The share of an answer's words, sentence by sentence, that have to stand in results, unless it states
+figures that do, and so many of its names:"""
+NAMES_MIN = 0.5
 CONFIDENCE_MAX = 0.75
 """Below the bar of what is stored: no curve is fitted to answers of the agent, and what is told is only the
 weighted mean of what can be seen of them."""
@@ -142,18 +144,19 @@ class AgentDesk:
 
 def _doubt(under: Under, grounding: Grounding) -> str:
     """Why the loop cannot stand behind its answer, as a code; empty where it can."""
-    question, text = under.query.text, grounding.text
-    if abstains(text):
+    question, held = under.query.text, grounding.support
+    if abstains(grounding.text):
         return "no_answer"
+    if held is None:
+        return "rests_on_no_result"
+    bare = strip_marks(grounding.text, under.blocks)
     before = [said for turn in under.turns for said in turn]
     given = [part for block in under.blocks for part in (block.text, block.label)]
-    if unsupported_figures(strip_marks(text, under.blocks), (*given, question, *before)):
+    if unsupported_figures(bare, (*given, question, *before)):
         return "figures_without_a_result"
-    found = grounding.support or support(text, (), question, used=(), cited=False)
-    if not under.blocks and found.names < 1:
-        return "rests_on_no_result"
-    if found.names < NAMES_MIN and found.words < WORDS_MIN:
-        return "names_without_a_result"
+    has_figures = bool(set(figures(bare)) - set(figures(question)))
+    if held.words < WORDS_MIN and (held.names < NAMES_MIN or not has_figures):
+        return "words_without_a_result"
     return ""
 
 

@@ -29,7 +29,7 @@ async def open_agent(
     tools = [
         *search_tools(library.desk.find, memory.evidence, memory.semantics),
         *exact_tools(registry.tools(ground.adapters)),
-        *builtin_tools(Sandbox.of(settings), remembering),
+        *builtin_tools(Sandbox.of(settings), remembering, 2 * settings.code_time_s),
     ]
     servers = servers_of(settings.mcp_servers, settings.mcp_timeout_s)
     tools += await mcp_tools(servers, settings.mcp_tools, settings.mcp_writing_tools)

@@ -180,6 +180,19 @@ async def test_what_a_page_orders_is_left_out_reported_and_not_done(tmp_path: Pa
         assert "<<<DATA" in read
 
 
+async def test_code_of_a_model_runs_in_the_sandbox(tmp_path: Path) -> None:
+    code: Call = ("execute_code", json.dumps({"code": "import math\nprint(math.comb(9, 4))"}))
+    out: Call = ("execute_code", json.dumps({"code": "print(open('/etc/passwd').read())"}))
+    model = OpenAiStandIn(answer="It is 126 [1].", calls=scripted([out], [code]))
+    async with model, agent(tmp_path, model) as node:
+        reply = await node.ask("In how many ways can 4 of 9 be chosen?", mode="agent")
+        assert [one for one in stages(reply) if one[0].startswith("tool:")] == [
+            ("tool:execute_code", "failed"),
+            ("tool:execute_code", "found"),
+        ], reply["trace"]
+        assert reply["answer"] == "It is 126 [1]."
+
+
 async def test_a_write_of_the_user_s_own_words_reaches_the_memory_that_is_not_there_and_says_so(
     tmp_path: Path,
 ) -> None:
@@ -203,8 +216,23 @@ async def test_a_text_that_came_with_the_message_is_not_the_user_s_word(tmp_path
         assert "texts of others were read" in told
 
 
-async def test_an_answer_that_no_result_holds_is_not_given(tmp_path: Path) -> None:
-    model = OpenAiStandIn(answer="It is 87 [1].")
+@pytest.mark.parametrize(
+    ("said", "calls"),
+    [
+        pytest.param("It is 87 [1].", (), id="a figure from nowhere"),
+        pytest.param("Here is a short explanation. It has several parts.", (), id="talk"),
+        pytest.param(
+            "Here is a short explanation. It has several parts.",
+            [("get_time", '{"place": "Tokyo"}')],
+            id="talk beside a result",
+        ),
+        pytest.param("I don't know.", [("get_time", '{"place": "Tokyo"}')], id="it does not know"),
+    ],
+)
+async def test_an_answer_that_no_result_holds_is_not_given(
+    tmp_path: Path, said: str, calls: Sequence[Call]
+) -> None:
+    model = OpenAiStandIn(answer=said, calls=scripted(calls) if calls else None)
     async with model, agent(tmp_path, model) as node:
         reply = await node.ask("What is 6*7?", mode="agent")
         assert "42" in reply["answer"]

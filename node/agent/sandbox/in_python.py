@@ -48,7 +48,7 @@ class _Printed(io.TextIOBase):
 
 def run(job: Job, tree: ast.Module, send: Send, out: int) -> None:
     """Run the code here, behind the walls, and tell what came of it."""
-    die_with(os.getppid())
+    die_with(job.parent)
     loaded = {name: _front(import_module(name)) for name in sorted(_wanted(tree))}
     for name in listed("python", *(f"ahead_{one}" for one in _WHOLE if one in loaded)):
         import_module(name)

@@ -49,10 +49,11 @@ class Ran(msgspec.Struct, frozen=True):
 
 
 class Job(msgspec.Struct, frozen=True):
-    """To the child, one line of JSON."""
+    """To the child, one line of JSON; ``parent``: whose end is the child's."""
 
     code: str
     limits: Limits
+    parent: int = 0
 
 
 class Started(msgspec.Struct, frozen=True, tag="started"):

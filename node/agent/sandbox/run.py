@@ -87,7 +87,7 @@ async def run(code: str, limits: Limits) -> Ran:
     if len(code) > limits.code_chars:
         return Ran("refused", error=f"the code is longer than {limits.code_chars} characters")
     try:
-        job = msgspec.json.encode(Job(code, limits)) + b"\n"
+        job = msgspec.json.encode(Job(code, limits, os.getpid())) + b"\n"
     except UnicodeEncodeError:
         return Ran("refused", error="the code is not a text that can be written in UTF-8")
     begun = _CLOCK.monotonic()

@@ -304,6 +304,7 @@ class Canaries:
     def check(self, found: Ran) -> None:
         told = f"{found.output}{found.value}{found.error}{found.files}"
         assert SECRET not in told
+        assert "HOME=" not in told  # of the parent's own environment
         assert not self.made.exists()
         assert self.file.read_text() == SECRET
         assert self.heard == []
@@ -355,7 +356,7 @@ FORGED = {
     "a start that never ends": ('{"type":"started"}', 10**9),
     "nothing without end": ('{"type":"out","text":""}', 10**9),
     "no JSON": ("x", 1),
-    "a long line": ("x", 10**8),
+    "a line of 16 MB": ("x" * 2**10, 2**14),
 }
 
 
@@ -367,7 +368,7 @@ async def test_a_captured_child_is_not_believed(forged: str, monkeypatch: pytest
         pytest.skip("pyseccomp is not installed")
     monkeypatch.setattr(sandbox, "_CHILD", "tests.unit.agent.unjudged")
     line, times = FORGED[forged]
-    end = "" if times == 10**8 else "\n"
+    end = "" if times == 2**14 else "\n"
     code = f"""
 {WALK}
 for _ in range({times}):
@@ -375,7 +376,7 @@ for _ in range({times}):
         try:
             os['write'](fd, {line + end!r}.encode())
         except OSError:
-            pass
+            continue
 while True: pass
 """
     found = await run(code, Limits(runner="python", time_s=20.0))
