@@ -79,6 +79,8 @@ class Keeper:
     def __init__(self, books: Books, means: Means) -> None:
         self._books = books
         self._means = means
+        self._forgotten = 0
+        """How often something was forgotten: what was proposed before is not written after it."""
 
     def note(self, caller: Caller, said: str, turn: str) -> bool:
         """Look at a person's message later, under the turn's id; whether that will be done."""
@@ -86,9 +88,16 @@ class Keeper:
         if not told or not caller.may_write:
             return False
 
+        heard = self._forgotten
+        writing: asyncio.Task[list[worth.Judged]] | None = None
+
         async def work(deadline: float) -> None:
+            nonlocal writing  # what is being written is not asked for again where people come meanwhile
             try:
-                await self.keep(caller, await self.proposed(told, deadline), told)
+                found = await self.proposed(told, deadline) if writing is None else []
+                if self._forgotten == heard:
+                    writing = writing or asyncio.create_task(self.keep(caller, found, told))
+                    await asyncio.shield(writing)
             except NodeError as exc:
                 log.info("event=memory_not_kept reason=%r", str(exc))
 
@@ -133,10 +142,12 @@ class Keeper:
 
     async def forget(self, caller: Caller, about: About | None = None, text: str | None = None) -> int:
         """See ``Books.forget``."""
+        self._forgotten += 1
         return await asyncio.to_thread(self._books.forget, caller, about, text)
 
     async def erase(self, tenant: str, person: str | None = None) -> bool:
         """See ``Books.erase``."""
+        self._forgotten += 1
         return await asyncio.to_thread(self._books.erase, tenant, person)
 
     async def _write(self, caller: Caller, one: worth.Judged, said: str) -> worth.Judged:
