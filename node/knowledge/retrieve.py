@@ -46,7 +46,8 @@ class TokenVectors(Protocol):
 class Search:
     """What is searched, and how. ``descriptions``: one chunk a document, for the profile ``file``; without it
     the documents' chunks stand in. ``reader``: sorts what was found; None by default. ``no_embedder``: search
-    by keywords alone, as ``RAG_USE_FALLBACK=1`` asks."""
+    by keywords alone, as ``RAG_USE_FALLBACK=1`` asks. ``cosines``: what the embedder gives for texts that have
+    nothing to do with one another, and for the nearest: they count as 0 and 1."""
 
     corpus: Corpus
     embedder: Embedder
@@ -56,7 +57,16 @@ class Search:
     reader: NoteReader | None = None
     tokens: TokenVectors | None = None
     no_embedder: bool = False
+    cosines: tuple[float, float] = (0.0, 1.0)
     _shelves: dict[tuple[str, ...], tuple[Sequence[Document], Shelf]] = field(default_factory=dict)
+
+    def near(
+        self, corpus: Corpus, vector: NDArray[np.float32] | None, scopes: Sequence[str], limit: int
+    ) -> dict[int, float]:
+        """Chunk ids with how near they are, best first. Blocking."""
+        least, most = self.cosines
+        found = corpus.dense(vector, scopes, limit) if vector is not None and limit else ()
+        return {one: (cosine - least) / (most - least) for one, cosine in found}
 
     def shelf(self, scopes: Sequence[str]) -> Shelf:
         """The documents of ``scopes``; sorted anew when the corpus gives another list. Blocking."""
@@ -110,9 +120,9 @@ def _candidates(
     question: str, vector: NDArray[np.float32] | None, scopes: Sequence[str], search: Search, rule: Profile
 ) -> list[Found]:
     """Step 1 without the penalties."""
-    near = search.corpus.dense(vector, scopes, rule.dense) if vector is not None and rule.dense else ()
+    cosine = search.near(search.corpus, vector, scopes, rule.dense)
     said = search.corpus.keyword(question, scopes, rule.keyword) if rule.keyword else ()
-    cosine, bm25 = dict(near), dict(said)
+    bm25 = dict(said)
     chunks = search.corpus.chunks([*dict.fromkeys((*cosine, *bm25))])
     lists = [[one for one in ranked if one in chunks] for ranked in (cosine, bm25) if ranked]
     asked = (rule.dense > 0) + (rule.keyword > 0)
@@ -139,7 +149,7 @@ def _by_file(
 ) -> dict[int, dict[str, float]]:
     """The parts of the file profile by document: vector, tags and BM25 over descriptions, each in [0, 1]."""
     corpus = search.descriptions or search.corpus
-    near = dict(corpus.dense(vector, scopes, rule.dense) if vector is not None else ())
+    near = search.near(corpus, vector, scopes, rule.dense)
     said = ranking.share_of_best(dict(corpus.keyword(question, scopes, rule.keyword)))
     chunks = corpus.chunks([*dict.fromkeys((*near, *said))])
     asked = search.tags.of(question)
