@@ -58,7 +58,7 @@ def made() -> bytes:
         inner = graph.add("Gelu", [graph.matrix(x, DIM, f"l{n}.fi", f"l{n}.fi")], f"l{n}.gelu", CONTRIB)
         outer = graph.matrix(inner, INNER, f"l{n}.fo", f"l{n}.fo")
         x = graph.norm_of([x, outer], f"l{n}.oln", "SkipLayerNormalization", CONTRIB)
-    shape = ["texts", "tokens", DIM]
+    shape: list[str | int | None] = ["texts", "tokens", DIM]
     whole = helper.make_graph(
         graph.nodes,
         "multilingual-e5-small in 4 bits",

@@ -200,7 +200,7 @@ class E5:
         one = self._tensors[name]
         raw = np.frombuffer(self._file, np.uint8, one.values // BLOCK * _BYTES_OF_A_BLOCK, one.start)
         scales, values = _unpacked(raw.reshape(-1, columns // BLOCK, _BYTES_OF_A_BLOCK))
-        return values[:, :, 0::2] | (values[:, :, 1::2] << 4), scales.ravel()
+        return (values[:, :, 0::2] | values[:, :, 1::2] << 4).astype(np.uint8), scales.ravel()
 
 
 def _unpacked(blocks: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
