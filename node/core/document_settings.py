@@ -12,9 +12,9 @@ class Documents:
     """What a community has written. ``folders``: taken in by themselves, looked at every ``every_s``;
     ``scope``: who sees what is taken in where nothing else is said; ``profile``: how texts are cut;
     ``skip``: patterns of names and paths that are left out; ``embedder``: ``multilingual`` is one for
-    documents alone, ``same`` the one of ``embed.engine``, ``auto`` the former where its packages are installed and
-    the engine is the local one; ``pages_max``, ``chars_max``, ``timeout_s`` and ``memory_bytes`` bound the
-    reading of one file; ``bytes_max``: what all files together may have."""
+    documents alone, ``same`` the one of ``embed.engine``, ``auto`` the former where its packages are
+    installed and the engine is the local one; ``pages_max``, ``chars_max``, ``timeout_s`` and
+    ``memory_bytes`` bound the reading of one file; ``bytes_max``: what all files together may have."""
 
     folders: tuple[str, ...] = ()
     scope: str = one_of("shared", "private", "public")
