@@ -1,141 +1,48 @@
 """How well documents are found: each search profile on the questions of ``bench/community``.
 
-    python -m bench.knowledge [FOLDER QUESTIONS] [--split train] [--profile NAME …] [--reader]
+    python -m bench.knowledge [FOLDER QUESTIONS] [--split train] [--profile NAME …] [--embedder same]
 
-Without FOLDER the community's files with those of other communities around them; the texts of its PDF and
-DOCX files are read from ``sources`` beside QUESTIONS. The corpus is one in memory with a plain reader:
-the search alone is measured. Answers are measured by ``neuroswarm eval run`` against a node.
+Without FOLDER the community's files with those of other communities around them. They are taken in as a node
+takes them in; ``--store FILE`` keeps what was made of them for the next time. The search alone is measured;
+answers are measured by ``neuroswarm eval run`` against a node.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import csv
-import json
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import replace
-from datetime import UTC, date, datetime
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+from node.app.documents import OwnTexts, own_embedder
+from node.app.engines import token_count
 from node.core.clock import SystemClock
-from node.core.settings import Embed
+from node.core.ports import Embedded
+from node.core.settings import Documents, Embed, Settings
 from node.knowledge import profiles
 from node.knowledge.conflicts import contradictions, has_contradiction
+from node.knowledge.corpus import StoredCorpus
 from node.knowledge.evaluation.outcome import Measured
 from node.knowledge.evaluation.questions import Question, Split, questions
 from node.knowledge.evaluation.report import report
-from node.knowledge.model import Document, Passage
+from node.knowledge.ingest import Ingestor
+from node.knowledge.model import Passage
 from node.knowledge.retrieve import Search, retrieve
+from node.knowledge.store import DocumentStore
+from node.knowledge.vectors import DocumentVectors
 from node.models.embedders.cross_encoder import Reader
 from node.models.embedders.local import LocalEmbedder
-from tests.corpus_memory import MemoryCorpus, document
 
 COMMUNITY = Path(__file__).parent / "community"
 SCOPES = ("shared",)
 RANKED = 10
-_STATUS = {"active": "current", "approved": "current", "deprecated": "legacy", "archived": "legacy"}
-_MADE = (".pdf", ".docx")
-
-
-class _Text(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.parts: list[str] = []
-        self._hidden = 0
-
-    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
-        self._hidden += tag in ("script", "style")
-        level = tag[1:] if re.fullmatch(r"h[1-6]", tag) else ""
-        self.parts.append(f"\n\n{'#' * int(level)} " if level else "\n")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._hidden -= tag in ("script", "style")
-        self.parts.append("\n")
-
-    def handle_data(self, data: str) -> None:
-        if not self._hidden:
-            self.parts.append(" ".join(data.split()))
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        for one in value.values():
-            yield from _strings(one)
-    elif isinstance(value, list):
-        for one in value:
-            yield " ".join(_strings(one)) + "\n"
-    elif value is not None:
-        yield str(value)
-
-
-def text_of(path: Path, sources: Path) -> str:
-    """The text of a file, plainly; of a made one its source."""
-    if path.suffix in _MADE:
-        made = sources / f"{path.stem}.txt"
-        return made.read_text(encoding="utf-8") if made.is_file() else ""
-    text = path.read_text(encoding="utf-8", errors="replace")
-    if path.suffix == ".json":
-        return "\n\n".join(_strings(json.loads(text)))
-    if path.suffix in (".html", ".htm"):
-        reader = _Text()
-        reader.feed(text)
-        return "".join(reader.parts)
-    return text
-
-
-def corpus_of(folder: Path, sources: Path) -> MemoryCorpus:
-    """All files of a folder, what its ``manifest.csv`` says of them, and what it lists and is not there."""
-    rows: dict[str, Mapping[str, str]] = {}
-    if (folder / "manifest.csv").is_file():
-        with (folder / "manifest.csv").open(encoding="utf-8", newline="") as file:
-            rows = {row["path"]: row for row in csv.DictReader(file)}
-    texts: dict[Document, str] = {}
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != "manifest.csv"]
-    for number, path in enumerate(files, 1):
-        name = path.relative_to(folder).as_posix()
-        texts[_document(number, name, rows.pop(name, None))] = text_of(path, sources)
-    for number, (name, row) in enumerate(rows.items(), len(files) + 1):
-        texts[replace(_document(number, name, row), status="missing")] = ""
-    held = {one.path for one in texts}
-    older = {path for one in texts for path in one.supersedes if path in held}
-    settled = {
-        replace(one, status="superseded") if one.path in older and one.status != "missing" else one: text
-        for one, text in texts.items()
-    }
-    return MemoryCorpus.of(settled)
-
-
-def _document(number: int, path: str, row: Mapping[str, str] | None) -> Document:
-    if row is None:
-        return document(number, path)
-    status = _STATUS.get(row.get("status", ""), row.get("status") or "current")
-    day = row.get("effective_date") or ""
-    effective = date.fromisoformat(day) if re.fullmatch(r"\d{4}-\d\d-\d\d", day) else None
-    lists = {name: _listed(row.get(name)) for name in ("supersedes", "conflict_with", "tags")}
-    known = status if status in ("current", "draft", "legacy", "superseded") else "current"
-    changed = datetime(2025, 1, 1, tzinfo=UTC)
-    return document(
-        number,
-        path,
-        status=known,
-        effective=effective,
-        in_manifest=True,
-        last_modified=changed,
-        title=row.get("title") or path,
-        **lists,
-    )
-
-
-def _listed(text: str | None) -> tuple[str, ...]:
-    return tuple(part.strip() for part in re.split(r"[;|,]", text or "") if part.strip())
 
 
 def surrounded(folder: Path) -> Path:
@@ -145,10 +52,46 @@ def surrounded(folder: Path) -> Path:
     return folder
 
 
+class SameTexts:
+    """The node's embedder, as the vectors of documents want it."""
+
+    def __init__(self, embedder: LocalEmbedder) -> None:
+        self._embedder, self.info = embedder, embedder.info
+
+    async def embed(self, texts: Sequence[str]) -> list[Embedded | None]:
+        found = await self._embedder.embed(texts)
+        return [None if one is None else Embedded(one, self.info) for one in found]
+
+
+async def ingested(folder: Path | None, file: Path, embedder: str, stack: AsyncExitStack) -> Search:
+    """The search in a folder's files, taken in; in what ``file`` holds without one."""
+    clock, settings = SystemClock(), Settings(documents=Documents(embedder=embedder))
+    store = await DocumentStore.open(file)
+    stack.push_async_callback(store.close)
+    own, count = own_embedder(settings, clock), token_count()
+    same = await LocalEmbedder.load(Embed(), clock) if own is None else None
+    for one in (own, same):
+        if one is not None:
+            stack.push_async_callback(one.close)
+    texts: Any = SameTexts(same) if same is not None else own and OwnTexts(own)
+    vectors = await DocumentVectors.open(store, texts, count, clock, hnsw_above=20_000)
+    stack.push_async_callback(vectors.close)
+    if folder is not None:
+        ingestor = Ingestor(store, vectors, settings.documents, count, lambda *_: None)
+        await ingestor.folder(str(folder), SCOPES[0], lambda _: None)
+    await vectors.catch_up()
+    await vectors.idle()
+    corpus = StoredCorpus(store, vectors)
+    if own is None:
+        assert same is not None
+        return Search(corpus, Remembered(same))
+    return Search(corpus, Remembered(own.questions), cosines=own.questions.cosines)
+
+
 class Remembered:
     """The embedder, each question embedded once for all profiles."""
 
-    def __init__(self, embedder: LocalEmbedder) -> None:
+    def __init__(self, embedder: Any) -> None:
         self._embedder = embedder
         self._known: dict[str, Any] = {}
         self.info, self.sample = embedder.info, embedder.sample
@@ -185,7 +128,8 @@ _COLUMNS = {
     "recall@10": ("all", "recall_at_10"),
     "same language": ("by_across", "recall_at_10"),
     "MRR": ("all", "reciprocal_rank"),
-    "newest above": ("all", "newest_above"),
+    "newest above": ("superseded", "newest_above"),
+    "what holds above": ("contradiction", "newest_above"),
     "p50 ms": ("all", "retrieval_ms_p50"),
 }
 
@@ -194,8 +138,8 @@ def line(name: str, rows: Sequence[Measured], certain: Mapping[str, Sequence[boo
     """A row of the table."""
     made = report(rows, {})
     same = report([row for row in rows if not row.question.across], {})
-    parts = {"all": made["all"], "by_across": same["all"]}
-    cells = [f"{parts[part].get(key, float('nan')):.3f}" for part, key in _COLUMNS.values()]
+    parts = {"all": made["all"], "by_across": same["all"], **made["by_category"]}
+    cells = [f"{parts.get(part, {}).get(key, float('nan')):.3f}" for part, key in _COLUMNS.values()]
     for category in ("contradiction", "answerable"):
         values = certain.get(category, ())
         cells.append(f"{sum(values) / max(1, len(values)):.3f}")
@@ -207,34 +151,40 @@ async def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="bench.knowledge", description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("questions", type=Path, nargs="?", default=COMMUNITY / "questions.jsonl")
-    parser.add_argument(
-        "--sources", type=Path, help="texts of made files (default: sources beside QUESTIONS)"
-    )
+    parser.add_argument("--store", type=Path, help="what was made of the files, kept here")
     parser.add_argument("--split", choices=("train", "held_out"))
     parser.add_argument("--profile", nargs="+", default=list(profiles.names()))
+    parser.add_argument("--embedder", choices=("auto", "multilingual", "same"), default="auto")
     parser.add_argument("--reader", action="store_true", help="sort what is found by the packaged reader too")
     options = parser.parse_args(arguments)
-    sources = options.sources or options.questions.parent / "sources"
-    with tempfile.TemporaryDirectory() as made:
-        corpus = corpus_of(options.folder or surrounded(Path(made)), sources)
-    embedder = Remembered(await LocalEmbedder.load(Embed(), SystemClock()))
-    await corpus.embed(embedder)
     lines = options.questions.read_text(encoding="utf-8").splitlines()
-    print(f"{len(corpus.documents(SCOPES))} documents")
-    both: tuple[Split, ...] = ("train", "held_out")
-    for split in [one for one in both if options.split in (None, one)]:
-        asked = questions(lines, split)
-        heads = [f"{split}, {len(asked)} questions", *_COLUMNS, "contradictions seen", "seen where none is"]
-        print(f"\n| {' | '.join(heads)} |\n|{' --- |' * len(heads)}", flush=True)
-        for name in options.profile:
-            search = Search(corpus, embedder, profiles.profile(name))
-            print(line(name, *await measured(asked, search)), flush=True)
-            if options.reader:
-                reader = await Reader.load(threads=1)
-                read = replace(search, reader=reader)
-                print(line(f"{name}, read", *await measured(asked, read)), flush=True)
-                await reader.close()
-    await embedder.close()
+    async with AsyncExitStack() as stack:
+        made = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder = options.folder
+        if folder is None and not (options.store and options.store.exists()):
+            folder = surrounded(made / "files")
+        plain = await ingested(folder, options.store or made / "documents.sqlite", options.embedder, stack)
+        print(f"{len(plain.corpus.documents(SCOPES))} documents, {plain.embedder.info.model}")
+        both: tuple[Split, ...] = ("train", "held_out")
+        for split in [one for one in both if options.split in (None, one)]:
+            asked = questions(lines, split)
+            heads = [
+                f"{split}, {len(asked)} questions",
+                *_COLUMNS,
+                "contradictions seen",
+                "seen where none is",
+            ]
+            print(f"\n| {' | '.join(heads)} |\n|{' --- |' * len(heads)}", flush=True)
+            for name in options.profile:
+                search = replace(plain, profile=profiles.profile(name))
+                print(line(name, *await measured(asked, search)), flush=True)
+                if options.reader:
+                    reader = await Reader.load(threads=1)
+                    print(
+                        line(f"{name}, read", *await measured(asked, replace(search, reader=reader))),
+                        flush=True,
+                    )
+                    await reader.close()
 
 
 if __name__ == "__main__":

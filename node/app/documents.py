@@ -8,15 +8,17 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from node.app.data_files import renewed
 from node.app.engines import token_count
 from node.app.storage import Ground
 from node.core.clock import Clock
-from node.core.errors import NodeError
+from node.core.errors import Misconfigured, NodeError, Unavailable
 from node.core.model import Check
-from node.core.ports import EmbedderInfo, Semantics, Vector
+from node.core.ports import Embedded, EmbedderInfo, Semantics, Vector
 from node.core.scheduler import Scheduler
+from node.core.settings import Settings
 from node.knowledge.corpus import StoredCorpus, document_of
 from node.knowledge.desk import DocumentDesk
 from node.knowledge.ingest import Ingestor, Runs
@@ -24,9 +26,12 @@ from node.knowledge.model import Document
 from node.knowledge.retrieve import Search
 from node.knowledge.store import Changed, DocumentStore
 from node.knowledge.used import UsedDocuments, Withdraw
-from node.knowledge.vectors import DocumentVectors
+from node.knowledge.vectors import DocumentVectors, Texts
 from node.privacy import private_reason
 from node.store.writer import SqliteFile
+
+if TYPE_CHECKING:
+    from node.models.embedders.multilingual import MultilingualEmbedder
 
 log = logging.getLogger("neuroswarm.documents")
 
@@ -72,6 +77,34 @@ class Vectors:
         return [None if one is None else one.vector for one in await self.semantics.embed(texts)]
 
 
+class OwnTexts:
+    """The multilingual embedder, as the vectors of documents want it."""
+
+    def __init__(self, embedder: MultilingualEmbedder) -> None:
+        self._embedder, self.info = embedder, embedder.info
+
+    async def embed(self, texts: Sequence[str]) -> list[Embedded | None]:
+        """As ``Semantics.embed``."""
+        found = await self._embedder.embed(texts)
+        return [None if one is None else Embedded(one, self.info) for one in found]
+
+
+def own_embedder(settings: Settings, clock: Clock) -> MultilingualEmbedder | None:
+    """The embedder of documents, None where they share the node's. Raises ``Misconfigured``: it is asked for
+    and not installed."""
+    wanted = settings.documents.embedder
+    if wanted == "same" or (wanted == "auto" and settings.embed.engine != "local"):
+        return None
+    try:
+        from node.models.embedders.multilingual import MultilingualEmbedder
+
+        return MultilingualEmbedder(settings.embed, clock)
+    except (ImportError, Unavailable) as exc:
+        if wanted == "auto":
+            return None
+        raise Misconfigured(f"setting documents.embedder is multilingual: {exc}") from exc
+
+
 @dataclass(frozen=True, slots=True)
 class Library:
     """Everything about documents. ``corpus``: what is searched."""
@@ -82,6 +115,7 @@ class Library:
     corpus: StoredCorpus
     used: UsedDocuments
     search: Search
+    own: MultilingualEmbedder | None = None
 
     @property
     def files(self) -> tuple[SqliteFile, ...]:
@@ -139,6 +173,8 @@ class Library:
             counts = await self.store.counts()
         except NodeError as exc:
             return Check("documents", "warn", f"documents cannot be counted: {exc}")
+        if self.own is not None and (own := self.own.health()).status != "pass":
+            return Check("documents", "warn", f"documents are found by keywords only: {own.output}")
         text = f"{counts['missing']} missing; {counts['chunks']} chunks, {len(self.vectors)} vectors"
         return Check("documents", "pass", text, observed=counts["documents"], unit="documents")
 
@@ -150,16 +186,24 @@ async def open_documents(ground: Ground, semantics: Semantics) -> Library:
     store, _ = await renewed(path, clock, lambda: DocumentStore.open(path))
     ground.stack.push_async_callback(store.close)
     count = token_count()
-    vectors = await DocumentVectors.open(store, semantics, count, clock, hnsw_above=settings.cache.hnsw_above)
+    own = own_embedder(settings, clock)
+    texts: Texts = semantics
+    if own is not None:
+        ground.stack.push_async_callback(own.close)
+        texts = OwnTexts(own)
+    vectors = await DocumentVectors.open(store, texts, count, clock, hnsw_above=settings.cache.hnsw_above)
     ground.stack.push_async_callback(vectors.close)
     ingestor = Ingestor(store, vectors, settings.documents, count, private_reason)
     await ingestor.settle()
     runs = Runs(ingestor)
     ground.stack.push_async_callback(runs.close)
     corpus = StoredCorpus(store, vectors)
-    search = Search(corpus, Vectors(semantics))
+    if own is None:
+        search = Search(corpus, Vectors(semantics))
+    else:
+        search = Search(corpus, own.questions, cosines=own.questions.cosines)
     desk = DocumentDesk(store, corpus, ingestor, runs, settings.documents, clock, search)
     used_path = ground.data_dir / USED_FILE
     used, _ = await renewed(used_path, clock, lambda: UsedDocuments.open(used_path))
     ground.stack.push_async_callback(used.close)
-    return Library(desk, store, vectors, corpus, used, search)
+    return Library(desk, store, vectors, corpus, used, search, own)

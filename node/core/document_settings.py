@@ -11,7 +11,9 @@ from node.core.setting_fields import between, one_of
 class Documents:
     """What a community has written. ``folders``: taken in by themselves, looked at every ``every_s``;
     ``scope``: who sees what is taken in where nothing else is said; ``profile``: how texts are cut;
-    ``skip``: patterns of names and paths that are left out; ``pages_max``, ``chars_max``, ``timeout_s`` and
+    ``skip``: patterns of names and paths that are left out; ``embedder``: ``multilingual`` is one for
+    documents alone, ``same`` the one of ``embed.engine``, ``auto`` the former where its packages are
+    installed and the engine is the local one; ``pages_max``, ``chars_max``, ``timeout_s`` and
     ``memory_bytes`` bound the reading of one file; ``bytes_max``: what all files together may have."""
 
     folders: tuple[str, ...] = ()
@@ -19,6 +21,7 @@ class Documents:
     every_s: int = between(10, 300, 86_400)
     profile: str = one_of("section400", "section500", "recursive1000", "file")
     skip: tuple[str, ...] = ()
+    embedder: str = one_of("auto", "multilingual", "same")
     file_bytes_max: int = between(1_024, 64 * 2**20, 2**31)
     bytes_max: int = between(0, 16 * 2**30, 2**50)
     files_max: int = between(1, 20_000, 1_000_000)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -31,8 +31,9 @@ from node.knowledge.chunks import Count, Text, chunks, headings, profile
 from node.knowledge.folder import File, FolderBounds
 from node.knowledge.formats.extracted import Bounds, Extracted, kind_of
 from node.knowledge.formats.process import FileReader
-from node.knowledge.metadata import Known, settled
+from node.knowledge.metadata import EFFECTIVE_IN_TEXT, Known, settled
 from node.knowledge.model import Chunk
+from node.knowledge.standing import effective_in
 from node.knowledge.store import DocumentStore, Row, Taken, Vectors, stamped
 from node.knowledge.vectors import DocumentVectors
 from node.language.sentences import one_line
@@ -298,7 +299,7 @@ class Ingestor:
             "size": len(data),
             "modified": stamped(modified),
             "own_title": found.title or _first_heading(found),
-            "fields": orjson.dumps(found.fields).decode(),
+            "fields": orjson.dumps(_fields(found)).decode(),
             "manifest": orjson.dumps(found.rows).decode(),
             "note": note,
             "profile": self._settings.profile,
@@ -325,6 +326,12 @@ class Ingestor:
             except Unavailable as exc:
                 log.info("event=document_without_vectors path=%r reason=%s", taken.row["path"], exc)
         return (await self._store.put(taken, model, vectors)).count
+
+
+def _fields(found: Extracted) -> Mapping[str, Sequence[str]]:
+    """Its fields, with the day from which its text says that it holds."""
+    day = effective_in(found.text)
+    return found.fields if day is None else {**found.fields, EFFECTIVE_IN_TEXT: (day.isoformat(),)}
 
 
 def _first_heading(found: Extracted) -> str:

@@ -16,6 +16,8 @@ from node.knowledge.formats.extracted import table
 from node.knowledge.model import Status
 
 Fields = Mapping[str, Sequence[str]]
+EFFECTIVE_IN_TEXT = "effective in text"
+"""The field with what was read out of the text: neither the head nor a manifest has to say it."""
 _DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%B %d, %Y", "%d %B %Y", "%Y/%m/%d")
 
 
@@ -89,7 +91,7 @@ def _holds(
     title = next(iter(own.get("title", ())), "") or (known.title if known else "")
     is_there = known is not None and known.is_there
     modified = _moment(said("last_modified")) or (known.modified if known else datetime.fromtimestamp(0, UTC))
-    effective = _moment(said("effective"))
+    effective = _moment(said("effective") or own.get(EFFECTIVE_IN_TEXT, ()))
     return Holds(
         title=title or next(iter(listed.get("title", ())), "") or _named(path),
         status=_status(said("status")) if is_there else "missing",

@@ -45,7 +45,6 @@ class Profile:
     joined_from: float
     same_topic: float
     per_document: int
-    brought: int
 
 
 def default_name() -> str:

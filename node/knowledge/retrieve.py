@@ -46,7 +46,8 @@ class TokenVectors(Protocol):
 class Search:
     """What is searched, and how. ``descriptions``: one chunk a document, for the profile ``file``; without it
     the documents' chunks stand in. ``reader``: sorts what was found; None by default. ``no_embedder``: search
-    by keywords alone, as ``RAG_USE_FALLBACK=1`` asks."""
+    by keywords alone, as ``RAG_USE_FALLBACK=1`` asks. ``cosines``: what the embedder gives for texts that
+    have nothing to do with one another, and for the nearest: they count as 0 and 1."""
 
     corpus: Corpus
     embedder: Embedder
@@ -56,7 +57,16 @@ class Search:
     reader: NoteReader | None = None
     tokens: TokenVectors | None = None
     no_embedder: bool = False
+    cosines: tuple[float, float] = (0.0, 1.0)
     _shelves: dict[tuple[str, ...], tuple[Sequence[Document], Shelf]] = field(default_factory=dict)
+
+    def near(
+        self, corpus: Corpus, vector: NDArray[np.float32] | None, scopes: Sequence[str], limit: int
+    ) -> dict[int, float]:
+        """Chunk ids with how near they are, best first. Blocking."""
+        least, most = self.cosines
+        found = corpus.dense(vector, scopes, limit) if vector is not None and limit else ()
+        return {one: (cosine - least) / (most - least) for one, cosine in found}
 
     def shelf(self, scopes: Sequence[str]) -> Shelf:
         """The documents of ``scopes``; sorted anew when the corpus gives another list. Blocking."""
@@ -110,9 +120,9 @@ def _candidates(
     question: str, vector: NDArray[np.float32] | None, scopes: Sequence[str], search: Search, rule: Profile
 ) -> list[Found]:
     """Step 1 without the penalties."""
-    near = search.corpus.dense(vector, scopes, rule.dense) if vector is not None and rule.dense else ()
+    cosine = search.near(search.corpus, vector, scopes, rule.dense)
     said = search.corpus.keyword(question, scopes, rule.keyword) if rule.keyword else ()
-    cosine, bm25 = dict(near), dict(said)
+    bm25 = dict(said)
     chunks = search.corpus.chunks([*dict.fromkeys((*cosine, *bm25))])
     lists = [[one for one in ranked if one in chunks] for ranked in (cosine, bm25) if ranked]
     asked = (rule.dense > 0) + (rule.keyword > 0)
@@ -139,7 +149,7 @@ def _by_file(
 ) -> dict[int, dict[str, float]]:
     """The parts of the file profile by document: vector, tags and BM25 over descriptions, each in [0, 1]."""
     corpus = search.descriptions or search.corpus
-    near = dict(corpus.dense(vector, scopes, rule.dense) if vector is not None else ())
+    near = search.near(corpus, vector, scopes, rule.dense)
     said = ranking.share_of_best(dict(corpus.keyword(question, scopes, rule.keyword)))
     chunks = corpus.chunks([*dict.fromkeys((*near, *said))])
     asked = search.tags.of(question)
@@ -207,9 +217,8 @@ def passages(
         if one.chunk.document in shelf.by_id
     ]
     aged.sort(key=lambda one: -one.score)
-    made = _joined(aged, shelf, search.corpus, rule)[:limit]
-    made = _with_others(question, made, shelf, search.corpus, rule)
-    return newest_first(made, shelf, rule)[:limit]
+    made = _each_once(_joined(aged, shelf, search.corpus, rule), rule.passages)[:limit]
+    return newest_first(_with_others(question, made, aged, shelf, search, limit), shelf, rule)
 
 
 def _is_near(found: Sequence[Found], rule: Profile) -> bool:
@@ -247,30 +256,43 @@ def _joined(found: Sequence[Found], shelf: Shelf, corpus: Corpus, rule: Profile)
     return sorted(made, key=lambda one: -one.score)
 
 
-def _with_others(
-    question: str, made: Sequence[Passage], shelf: Shelf, corpus: Corpus, rule: Profile
-) -> list[Passage]:
-    """Step 4: behind the best, what supersedes them stands in front of them and what is in conflict with them
-    behind them, where it was not found itself."""
-    have = {one.document.id for one in made}
+def _each_once(made: Sequence[Passage], first: int) -> list[Passage]:
+    """Behind the ``first`` places, from which an answer is made, each document once."""
+    seen: set[int] = set()
     out: list[Passage] = []
-    for place, one in enumerate(made):
-        successors, rivals = shelf.successors(one.document), shelf.rivals(one.document)
-        if place >= rule.brought:
+    for one in made:
+        if len(out) < first or one.document.id not in seen:
             out.append(one)
-            continue
+            seen.add(one.document.id)
+    return out
 
-        def brought(others: Sequence[Document], why: str, beside: Passage = one) -> list[Passage]:
-            new = [other for other in others if other.id not in have and other.status != "missing"]
-            have.update(other.id for other in new)
-            chunks = [(other, _speaking(question, other.id, corpus)) for other in new]
-            return [
-                Passage(other, (found.chunk,), beside.score, (*found.parts.items(), (why, 1.0)))
-                for other, found in chunks
-                if found is not None
-            ]
 
-        out += [*brought(successors, "supersedes"), one, *brought(rivals, "conflicts")]
+def _with_others(
+    question: str, made: Sequence[Passage], found: Sequence[Found], shelf: Shelf, search: Search, limit: int
+) -> list[Passage]:
+    """Step 4: what supersedes a found document stands in front of it and what is in conflict with it behind
+    it, where it was not found itself. What does not fit ``limit`` together with these is left out."""
+    have = {one.document.id for one in made}
+    best: dict[int, Found] = {}
+    for candidate in found:
+        best.setdefault(candidate.chunk.document, candidate)
+    out: list[Passage] = []
+
+    def brought(others: Sequence[Document], why: str, beside: Passage) -> list[Passage]:
+        new = [one for one in others if one.id not in have and one.status != "missing"]
+        near = [(one, best.get(one.id) or _speaking(question, one.id, search.corpus)) for one in new]
+        return [
+            Passage(one, (its.chunk,), beside.score, (*its.parts.items(), (why, 1.0)))
+            for one, its in near
+            if its is not None
+        ]
+
+    for one in made:
+        newer = brought(shelf.successors(one.document), "supersedes", one)
+        group = [*newer, one, *brought(shelf.rivals(one.document), "conflicts", one)]
+        if len(out) + len(group) <= limit or not out:
+            out += group[:limit]
+            have.update(other.document.id for other in group)
     return out
 
 

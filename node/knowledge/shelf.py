@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from node.knowledge.model import Document
+from node.knowledge.standing import told
 from node.language.sentences import content_words
 
 _CHAIN_MAX = 32
@@ -95,13 +96,16 @@ def since(document: Document) -> date:
 
 
 def holding(one: Document, other: Document, shelf: Shelf) -> Document | None:
-    """The document of the two that holds: what supersedes the other, what is current beside what is not, what
-    became effective later. None where none of it decides; when a file was changed does not."""
+    """The document of the two that holds: what supersedes the other, what is current beside what is not, of
+    rivals what lays down beside what tells of it, what became effective later. None where none of it decides;
+    when a file was changed does not."""
     for newer, older in ((one, other), (other, one)):
         if shelf.supersedes(newer, older) and not shelf.supersedes(older, newer):
             return newer
     if one.status != other.status:
         return min(one, other, key=lambda each: _STANDING[each.status])
+    if told(one) != told(other) and one.id in {rival.id for rival in shelf.rivals(other)}:
+        return min(one, other, key=told)
     if one.effective and other.effective and one.effective != other.effective:
         return max(one, other, key=since)
     return None

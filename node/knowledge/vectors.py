@@ -13,12 +13,12 @@ import logging
 import sqlite3
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from node.core.clock import Clock
 from node.core.errors import NodeError, Rejected, Unavailable
 from node.core.ipld.cid import RAW, Cid
-from node.core.ports import EmbedderInfo, Semantics
+from node.core.ports import Embedded, EmbedderInfo
 from node.knowledge.chunks import Count, windows
 from node.knowledge.model import Chunk
 from node.knowledge.store import HASH_BYTES, Changed, DocumentStore, Vectors, hash_of
@@ -62,11 +62,20 @@ def _saved(
     return [tuple(row) for one in hashes for row in connection.execute(look, (model, one))]
 
 
+class Texts(Protocol):
+    """What embeds the texts of documents, as ``Semantics`` does."""
+
+    @property
+    def info(self) -> EmbedderInfo: ...
+
+    async def embed(self, texts: Sequence[str]) -> list[Embedded | None]: ...
+
+
 class DocumentVectors:
     """Build with ``open``; all but ``search`` on one event loop. ``count``: tokens of a text."""
 
     def __init__(
-        self, store: DocumentStore, semantics: Semantics, count: Count, clock: Clock, above: int
+        self, store: DocumentStore, semantics: Texts, count: Count, clock: Clock, above: int
     ) -> None:
         self._store = store
         self._semantics = semantics
@@ -84,7 +93,7 @@ class DocumentVectors:
 
     @classmethod
     async def open(
-        cls, store: DocumentStore, semantics: Semantics, count: Count, clock: Clock, *, hnsw_above: int
+        cls, store: DocumentStore, semantics: Texts, count: Count, clock: Clock, *, hnsw_above: int
     ) -> DocumentVectors:
         """With what is stored for the model that serves now. Raises ``Unavailable``."""
         self = cls(store, semantics, count, clock, hnsw_above)

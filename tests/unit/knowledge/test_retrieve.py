@@ -138,7 +138,7 @@ async def test_the_linear_profile_adds_cosine_and_coverage() -> None:
     [first, *_] = await retrieve("where do the two boats lie", SCOPES, search)
     parts = dict(first.parts)
     assert parts["coverage"] == 1.0
-    assert first.score == pytest.approx(0.7 * parts["cosine"] + 0.3)
+    assert first.score == pytest.approx(0.9 * parts["cosine"] + 0.1)
 
 
 async def test_other_scopes_are_not_seen() -> None:
@@ -230,3 +230,35 @@ def test_what_two_chunks_share_stands_once() -> None:
     assert Passage(OLD, chunks, 1.0, ()).text.replace("\n", "") == text
     cleaned = replace(chunks[1], text="Oars lie in the shed. Keys hang")
     assert Passage(OLD, (chunks[0], cleaned), 1.0, ()).text.endswith("Keys hang")
+
+
+async def test_a_rival_stands_beside_each_document_that_was_found_however_far_down() -> None:
+    texts = {document(number, f"{number}.md"): f"Boats lie at jetty {number}." for number in range(1, 8)}
+    rival = document(99, "rival.md", conflict_with=("5.md",))
+    narrow = replace(profile(), keyword=7, dense=7)
+    search = await searched({**texts, rival: "Nothing of it is said here."}, profile=narrow)
+    found = await retrieve("Where do the boats lie?", SCOPES, search, limit=9)
+    order = paths(found)
+    assert "5.md" in order
+    assert order[order.index("5.md") + 1] == "rival.md"
+    few = await retrieve("Where do the boats lie?", SCOPES, search, limit=5)
+    assert ("5.md" in paths(few)) == ("rival.md" in paths(few)), "both, or neither"
+    assert len(few) <= 5
+
+
+async def test_behind_the_places_of_an_answer_each_document_stands_once() -> None:
+    section = "\n\n".join(f"# Part {part}\nBoats lie at the jetty." for part in range(9))
+    texts = {document(number, f"{number}.md"): section for number in range(1, 7)}
+    rule = replace(profile(), joined_from=2.0)
+    found = await retrieve("Where do the boats lie?", SCOPES, await searched(texts, profile=rule), limit=10)
+    behind = paths(found)[rule.passages :]
+    assert len(set(behind)) == len(behind)
+    assert not set(behind) & set(paths(found)[: rule.passages])
+
+
+async def test_an_embedder_whose_cosines_are_all_high_is_no_nearer() -> None:
+    search = await searched(TEXTS)
+    question = "where do the two boats lie"
+    [plain, *_] = await retrieve(question, SCOPES, search)
+    [scaled, *_] = await retrieve(question, SCOPES, replace(search, cosines=(0.5, 1.5)))
+    assert dict(scaled.parts)["cosine"] == pytest.approx(dict(plain.parts)["cosine"] - 0.5)
