@@ -35,7 +35,7 @@ from node.knowledge.evaluation.report import report
 from node.knowledge.model import Document, Passage
 from node.knowledge.retrieve import Search, retrieve
 from node.models.embedders.cross_encoder import Reader
-from node.models.embedders.local import LocalEmbedder
+from node.models.embedders.local import LocalEmbedder, LocalTokens
 from tests.corpus_memory import MemoryCorpus, document
 
 COMMUNITY = Path(__file__).parent / "community"
@@ -219,6 +219,7 @@ async def main(arguments: Sequence[str] | None = None) -> None:
         corpus = corpus_of(options.folder or surrounded(Path(made)), sources)
     embedder = Remembered(await LocalEmbedder.load(Embed(), SystemClock()))
     await corpus.embed(embedder)
+    tokens = LocalTokens(threads=1)
     lines = options.questions.read_text(encoding="utf-8").splitlines()
     print(f"{len(corpus.documents(SCOPES))} documents")
     both: tuple[Split, ...] = ("train", "held_out")
@@ -227,13 +228,14 @@ async def main(arguments: Sequence[str] | None = None) -> None:
         heads = [f"{split}, {len(asked)} questions", *_COLUMNS, "contradictions seen", "seen where none is"]
         print(f"\n| {' | '.join(heads)} |\n|{' --- |' * len(heads)}", flush=True)
         for name in options.profile:
-            search = Search(corpus, embedder, profiles.profile(name))
+            search = Search(corpus, embedder, profiles.profile(name), tokens=tokens)
             print(line(name, *await measured(asked, search)), flush=True)
             if options.reader:
                 reader = await Reader.load(threads=1)
                 read = replace(search, reader=reader)
                 print(line(f"{name}, read", *await measured(asked, read)), flush=True)
                 await reader.close()
+    await tokens.close()
     await embedder.close()
 
 

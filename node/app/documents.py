@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from node.app.data_files import renewed
-from node.app.engines import token_count
+from node.app.engines import token_count, token_vectors
 from node.app.storage import Ground
 from node.core.clock import Clock
 from node.core.errors import NodeError
@@ -18,6 +18,7 @@ from node.core.model import Check
 from node.core.ports import EmbedderInfo, Semantics, Vector
 from node.core.scheduler import Scheduler
 from node.knowledge.corpus import StoredCorpus, document_of
+from node.knowledge.describe import Describer
 from node.knowledge.desk import DocumentDesk
 from node.knowledge.ingest import Ingestor, Runs
 from node.knowledge.model import Document
@@ -122,12 +123,15 @@ class Library:
         stack.push_async_callback(ended, asyncio.create_task(follow(), name="withdraw document answers"))
         scheduler.every(COMPARE_EVERY_S, "compare_documents", again)
 
-    def schedule(self, scheduler: Scheduler) -> None:
-        """Look at the folders of the settings now and again, and embed what is owed."""
+    def schedule(self, scheduler: Scheduler, describer: Describer | None) -> None:
+        """Look at the folders of the settings now and again, embed what is owed, and describe what a
+        description is wanted of."""
         if self.desk.settings.folders:
             scheduler.soon("ingest_at_start", self.desk.look)
             scheduler.every(self.desk.settings.every_s, "ingest_folders", self.desk.look)
         scheduler.every(CATCH_UP_EVERY_S, "embed_documents", self._catch_up)
+        if describer is not None:
+            scheduler.every(CATCH_UP_EVERY_S, "describe_documents", describer.work)
 
     async def _catch_up(self) -> None:
         if self.vectors.is_served:
@@ -140,6 +144,10 @@ class Library:
         except NodeError as exc:
             return Check("documents", "warn", f"documents cannot be counted: {exc}")
         text = f"{counts['missing']} missing; {counts['chunks']} chunks, {len(self.vectors)} vectors"
+        if counts["documents"] and self.search.no_embedder:
+            text += "; found by keywords alone, as documents.use_fallback (RAG_USE_FALLBACK) says"
+        elif counts["documents"] and not self.vectors.is_served:
+            text += "; found by keywords alone, for no embedder serves now"
         return Check("documents", "pass", text, observed=counts["documents"], unit="documents")
 
 
@@ -157,7 +165,16 @@ async def open_documents(ground: Ground, semantics: Semantics) -> Library:
     runs = Runs(ingestor)
     ground.stack.push_async_callback(runs.close)
     corpus = StoredCorpus(store, vectors)
-    search = Search(corpus, Vectors(semantics))
+    tokens = token_vectors(settings)
+    if tokens is not None:
+        ground.stack.push_async_callback(tokens.close)
+    search = Search(
+        corpus,
+        Vectors(semantics),
+        descriptions=StoredCorpus(store, vectors, about=True),
+        tokens=tokens,
+        no_embedder=settings.documents.use_fallback,
+    )
     desk = DocumentDesk(store, corpus, ingestor, runs, settings.documents, clock, search)
     used_path = ground.data_dir / USED_FILE
     used, _ = await renewed(used_path, clock, lambda: UsedDocuments.open(used_path))

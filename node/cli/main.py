@@ -78,6 +78,7 @@ COMMANDS: Mapping[str, Command] = {
     "mcp": mcp,
     "eval run": evaluate.run,
     "eval diff": evaluate.diff,
+    "eval nightly": evaluate.nightly,
 }
 """What runs each command of ``commands.toml``."""
 

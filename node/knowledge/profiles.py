@@ -53,6 +53,11 @@ def default_name() -> str:
     return str(read_table(__package__, "profiles.toml")["default"])
 
 
+def fallback_name() -> str:
+    """The profile that measures best without an embedder."""
+    return str(read_table(__package__, "profiles.toml")["fallback"])
+
+
 def names() -> tuple[str, ...]:
     """All profiles, in the order of the file."""
     return tuple(read_table(__package__, "profiles.toml")["profiles"])
@@ -101,8 +106,9 @@ class Taxonomy:
         folded = fold(text)
         return tuple(tag for tag, pattern in self._words.items() if pattern.search(folded))
 
-    def __len__(self) -> int:
-        return len(self._words)
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._words)
 
 
 @functools.cache
