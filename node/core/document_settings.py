@@ -46,4 +46,4 @@ class Judge:
     api_key: str = field(default="", repr=False)
     share: float = between(0, 0.05, 1)
     hour: int = between(0, 2, 23)
-    timeout_s: float = between(1, 120.0, 3_600)
+    timeout_s: float = between(1, 300.0, 3_600)

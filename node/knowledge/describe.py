@@ -8,26 +8,28 @@ embedder; tags outside the list are dropped; what cannot be read is tried again 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import date
 
 import orjson
 
 from node.core.clock import Clock
-from node.core.errors import Rejected, Unavailable
-from node.core.ports import Generator, Prompt
+from node.core.errors import Rejected
+from node.core.model import Draft
+from node.core.ports import Prompt
 from node.knowledge.profiles import Taxonomy, packaged_tags
 from node.knowledge.store import DocumentStore, Row
 from node.language.orders import CHAT_TOKEN
 from node.language.sentences import one_line
 from node.language.tables import read_table
+from node.models.deadline import GaveWay
 
 WORDS_MAX = 120
 TAGS_MAX = 5
-TEXT_CHARS_MAX = 3_000
+TEXT_CHARS_MAX = 2_000
 _SAID_CHARS_MAX = 2_000
-_CHUNKS, _AT_ONCE, _TOKENS_MAX = 12, 20, 320
+_CHUNKS, _AT_ONCE, _TOKENS_MAX = 12, 20, 260
 _SCHEMA = (
     '{"type":"object","properties":{"description":{"type":"string"},"tags":{"type":"array",'
     '"items":{"type":"string"}}},"required":["description","tags"]}'
@@ -73,16 +75,14 @@ def _within_words(text: str) -> str:
 
 @dataclass(slots=True)
 class Describer:
-    """``engines``: in order of preference; ``busy``: whether somebody waits for an answer; ``count`` hears an
+    """``ask``: a model, which gives way when somebody waits for an answer (``GaveWay``); ``count`` hears an
     outcome: described, no_json (read by patterns), unreadable."""
 
     store: DocumentStore
-    engines: Sequence[Generator]
-    busy: Callable[[], bool]
+    ask: Callable[[Prompt], Awaitable[Draft]]
     count: Callable[[str], None]
     clock: Clock
     per_day: int
-    timeout_s: float
     _day: date | None = None
     _done: int = 0
     _unreadable: set[int] = field(default_factory=set)
@@ -94,19 +94,24 @@ class Describer:
         if today != self._day:
             self._day, self._done, self._unreadable = today, 0, set()
         described, wanted = 0, min(self.per_day - self._done, _AT_ONCE)
-        if wanted <= 0 or not self.engines:
+        if wanted <= 0:
             return 0
         rows = await self.store.undescribed(wanted + len(self._unreadable))
         for row in [row for row in rows if row["id"] not in self._unreadable][:wanted]:
-            if self.busy():
+            try:
+                described += await self._describe(row)
+            except GaveWay:
                 break
-            described += await self._describe(row)
         return described
 
     async def _describe(self, row: Row) -> bool:
         text = "\n".join(await self.store.texts(row["id"], _CHUNKS))
         tags = packaged_tags()
-        said, found, is_json = read(await self._said(prompt(row, text, tags)), tags)
+        try:
+            reply = (await self.ask(prompt(row, text, tags))).text
+        except Rejected:  # nothing usable was said
+            reply = ""
+        said, found, is_json = read(reply, tags)
         self._done += 1
         self.count("unreadable" if not said else "described" if is_json else "no_json")
         if said:
@@ -114,14 +119,3 @@ class Describer:
         else:
             self._unreadable.add(row["id"])
         return bool(said)
-
-    async def _said(self, asked: Prompt) -> str:
-        """What the first engine that is there says; empty where it said nothing usable."""
-        for engine in self.engines:
-            try:
-                return (await engine.generate(asked, timeout_s=self.timeout_s)).text
-            except Rejected:
-                return ""
-            except Unavailable as exc:
-                failure = exc
-        raise failure

@@ -7,7 +7,7 @@ question (``cache.matching.gate``). An answer from memory costs nothing here and
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from node.cache.matching.gate import agree
@@ -35,9 +35,9 @@ class _Asked:
 
 
 class AskedAgain:
-    """``doubted`` hears of an answer that did not satisfy."""
+    """``doubted``: hear of an answer that did not satisfy."""
 
-    def __init__(self, clock: Clock, doubted: Callable[[Answer], None]) -> None:
+    def __init__(self, clock: Clock, doubted: Sequence[Callable[[Answer], None]]) -> None:
         self._clock = clock
         self._doubted = doubted
         self._last: OrderedDict[tuple[str, str | None], _Asked] = OrderedDict()
@@ -54,7 +54,8 @@ class AskedAgain:
         if len(self._last) > ASKERS_MAX:
             self._last.popitem(last=False)
         if before is not None and now.at - before.at <= WITHIN_S and _is_rephrased(before, now):
-            self._doubted(before.answer)
+            for hear in self._doubted:
+                hear(before.answer)
 
 
 def _is_rephrased(before: _Asked, now: _Asked) -> bool:

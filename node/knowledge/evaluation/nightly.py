@@ -8,6 +8,7 @@ that is said and counted."""
 from __future__ import annotations
 
 import logging
+import math
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -18,9 +19,10 @@ import orjson
 
 from node.core.clock import Clock
 from node.core.errors import NodeError
-from node.core.model import Answer, Check
-from node.core.ports import Generator, Prompt
+from node.core.model import Answer, Check, Draft
+from node.core.ports import Prompt
 from node.knowledge.evaluation import judge
+from node.models.deadline import GaveWay
 from node.store.state import StateStore
 
 log = logging.getLogger("neuroswarm.judge")
@@ -39,16 +41,16 @@ _QUIET_WAIT_S, _QUIET_WAITS = 1.0, 300
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """What the job works with. ``judges``: in order of preference, none: nobody can grade; ``passages``: what
+    """What the job works with. ``ask``: a judge model, which gives way when somebody waits for
+    an answer (``GaveWay``), None: nobody can grade; ``passages``: what
     the documents that may be seen say to a question, raises ``NodeError``; ``busy``: whether somebody waits
     for an answer; ``count``: hears an outcome; ``rolling``: hears the mean."""
 
-    judges: Callable[[], Sequence[Generator]]
+    ask: Callable[[Prompt], Awaitable[Draft]] | None
     passages: Callable[[str, Sequence[str]], Awaitable[Sequence[str]]]
     busy: Callable[[], bool]
     count: Callable[[str], None]
     rolling: Callable[[float], None]
-    timeout_s: float
     share: float
     hour: int
     zone: tzinfo
@@ -72,7 +74,7 @@ class Nightly:
         self = cls(judging, kept, clock)
         if text := await kept.get_meta(_KEY):
             self._judge, self._grades = orjson.loads(text)
-            judging.rolling(self._mean)
+        judging.rolling(self._mean if self._grades else math.nan)
         return self
 
     @property
@@ -108,18 +110,22 @@ class Nightly:
             await self.run(NIGHT_S, before=now.date())
 
     async def run(self, within_s: float = OPERATOR_S, *, before: date = date.max) -> dict[str, Any]:
-        """Grade what waits, of days before ``before``; what came of it. What is not begun within ``within_s``
-        waits on. Raises ``Unavailable``: the grades are not kept."""
+        """Grade what waits, of days before ``before``; what came of it. What is not begun within
+        ``within_s``, and what could not be graded now, waits on. Raises ``Unavailable``: the grades are not
+        kept."""
         until = self._clock.monotonic() + within_s
         outcomes: Counter[str] = Counter()
         generators: set[str] = set()
         self._why = ""
         while self._samples and self._samples[0][0] < before and self._clock.monotonic() < until:
-            _, answer = self._samples.popleft()
+            day, answer = self._samples.popleft()
             outcome = await self._graded(answer)
             outcomes[outcome] += 1
             generators.add(answer.source.id)
             self._judging.count(outcome)
+            if outcome in ("failed", "busy"):  # it is tried again when the job comes by next
+                self._samples.appendleft((day, answer))
+                break
         bias = judge.bias(self._judge, ", ".join(sorted(generators))) if outcomes["graded"] else ""
         self._say(outcomes, bias)
         await self._kept.set_meta(_KEY, orjson.dumps([self._judge, self._grades]).decode())
@@ -129,7 +135,7 @@ class Nightly:
 
     async def _graded(self, answer: Answer) -> str:
         """What came of one answer."""
-        if not (judges := self._judging.judges()):
+        if (ask := self._judging.ask) is None:
             self._why = "no judge model: answers were not graded"
             return "no_judge"
         if not await self._quiet():
@@ -142,17 +148,17 @@ class Nightly:
             log.info("event=judged_without_documents reason=%s", exc)
         system, user = judge.asked_again(question, answer.text, passages)
         prompt = Prompt(system, user, _TOKENS_MAX, continuation=f"{system}\n\n{user}\n", schema=_GRADE)
-        for engine in judges:
-            try:
-                said = await engine.generate(prompt, timeout_s=self._judging.timeout_s)
-            except NodeError as exc:
-                self._why = f"the judge failed: {exc}"
-                continue
-            if (grade := judge.grade(said.text)) is None:
-                return "no_grade"
-            self._grades, self._judge = [*self._grades, grade][-ROLLING:], said.model
-            return "graded"
-        return "failed"
+        try:
+            said = await ask(prompt)
+        except GaveWay:
+            return "busy"
+        except NodeError as exc:
+            self._why = f"the judge failed: {exc}"
+            return "failed"
+        if (grade := judge.grade(said.text)) is None:
+            return "no_grade"
+        self._grades, self._judge = [*self._grades, grade][-ROLLING:], said.model
+        return "graded"
 
     async def _quiet(self) -> bool:
         """Wait until nobody waits for an answer; False if that does not come."""

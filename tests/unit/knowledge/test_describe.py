@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from node.core.errors import Unavailable
-from node.core.ports import Generator
+from node.core.model import Draft
+from node.core.ports import Generator, Prompt
 from node.knowledge.corpus import StoredCorpus
 from node.knowledge.describe import TEXT_CHARS_MAX, WORDS_MAX, Describer, read
 from node.knowledge.model import Corpus
 from node.knowledge.profiles import packaged_tags, profile
 from node.knowledge.retrieve import Search, retrieve
+from node.models.deadline import GaveWay
 from node.models.generators.openai_compatible import OpenAiGenerator
 from tests.documents_kit import Bags, World
 from tests.manual_clock import ManualClock
@@ -41,10 +43,13 @@ def reply(description: str = SAID, *tags: str) -> str:
 class Describing:
     def __init__(self, world: World, engine: Generator, per_day: int = 100) -> None:
         self.clock, self.outcomes, self.is_busy = ManualClock(), Counter[str](), False
-        self.describer = Describer(
-            world.store, [engine], lambda: self.is_busy, self._count, self.clock, per_day, 5.0
-        )
-        self.work = self.describer.work
+        self.engine, self.timeout_s = engine, 5.0
+        self.work = Describer(world.store, self._ask, self._count, self.clock, per_day).work
+
+    async def _ask(self, prompt: Prompt) -> Draft:
+        if self.is_busy:
+            raise GaveWay("somebody waits")
+        return await self.engine.generate(prompt, timeout_s=self.timeout_s)
 
     def _count(self, outcome: str) -> None:
         self.outcomes[outcome] += 1
@@ -184,7 +189,7 @@ async def test_over_the_wire_a_long_text_is_cut(world: World) -> None:
 
 
 @pytest.mark.engine("xllamacpp")
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 async def test_a_real_model_describes(world: World, xllamacpp: None, qwen_gguf: Path) -> None:
     from node.core.clock import SystemClock
     from node.models.generators.llama import LlamaGenerator
@@ -196,7 +201,7 @@ async def test_a_real_model_describes(world: World, xllamacpp: None, qwen_gguf: 
     await world.ingest()
     engine = LlamaGenerator(qwen_gguf, SystemClock(), queue_max=4, slots=1, window=2_048, program=XLLAMACPP)
     describing = Describing(world, engine)
-    describing.describer.timeout_s = 200.0
+    describing.timeout_s = 500.0
     try:
         assert await describing.work() == 1
     finally:

@@ -32,7 +32,7 @@ def vector(cosine: float) -> Embedded:
 class Doubts:
     def __init__(self) -> None:
         self.clock, self.of = ManualClock(), list[str]()
-        self.again = AskedAgain(self.clock, lambda answer: self.of.append(answer.query.text))
+        self.again = AskedAgain(self.clock, [lambda answer: self.of.append(answer.query.text)])
 
     def hear(self, answer: Answer, after_s: float = 0.0, near: float | None = None) -> None:
         self.clock.advance(after_s)
