@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -96,13 +97,11 @@ async def note_reader(settings: Settings) -> tuple[NoteReader | None, Check]:
 
 def token_vectors(settings: Settings) -> LocalTokens | None:
     """Vectors of tokens by the packaged embedder's model, which loads when they are asked for."""
-    if settings.embed.engine == "none":
-        return None
-    try:
+    with suppress(ImportError):
         from node.models.embedders.local import LocalTokens
-    except ImportError:
-        return None
-    return LocalTokens(settings.embed.threads)
+
+        return LocalTokens(settings.embed.threads)
+    return None
 
 
 def semantic_head(settings: Settings) -> SemanticHead | None:

@@ -199,17 +199,9 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
     stack.callback(peers.peering.release)
     url = await _listen(service, ground, logs, ipfs, peers.peering, keys, library)
     desk = operator_desk(
-        ground,
-        ipfs,
-        memory.kept,
-        eraser,
-        walk.router,
-        peers.desk,
-        KeyDesk(keys),
-        reach,
-        library.desk,
-        walk.nightly.run,
+        ground, ipfs, memory.kept, eraser, walk.router, peers.desk, KeyDesk(keys), reach, library.desk
     )
+    desk = replace(desk, judge=walk.nightly.run)
     await stack.enter_async_context(local.listening(data_dir, desk.do, desk.stream))
     checks = tuple(await service.health())
     warm(walk.generators, checks)

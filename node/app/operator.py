@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import Any
 
 from node.app.access import KeyDesk, open_keys
 from node.app.clock import accept
@@ -15,7 +14,7 @@ from node.app.guard import guard_of
 from node.app.ipfs import Ipfs, open_ipfs
 from node.app.links import Links
 from node.app.memory import Kept, open_kept
-from node.app.operator_desk import LaterSemantics, OperatorDesk, nobody_asked
+from node.app.operator_desk import LaterSemantics, OperatorDesk
 from node.app.peers import Known, admitter_of, desk_of, ledger_of, open_store, published_size
 from node.app.reach import Reach
 from node.app.storage import EXPORT, VERSION, Ground, open_ground, router_of
@@ -75,7 +74,6 @@ def operator_desk(
     keys: KeyDesk,
     reach: Reach,
     documents: DocumentDesk,
-    judge: Callable[[], Awaitable[dict[str, Any]]] = nobody_asked,
 ) -> OperatorDesk:
     """All that the operator's commands do, over what is open."""
     records, decisions, clock = ground.store.records, ground.decisions, ground.clock
@@ -99,5 +97,4 @@ def operator_desk(
         documents,
         ground.data_dir,
         lambda: accept(clock, ground.data_dir, ground.recorder, VERSION),
-        judge,
     )

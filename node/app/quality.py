@@ -40,7 +40,6 @@ async def open_nightly(
     judging = Judging(
         _asking(engines, ground.clock, settings.timeout_s, busy) if engines else None,
         passages,
-        busy,
         partial(metrics.count, "judged_answers"),
         lambda mean: metrics.set(judge_score=mean),
         settings.share,

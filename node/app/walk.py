@@ -120,19 +120,13 @@ async def open_walk(ground: Ground, memory: Memory, library: Library) -> Walk:
     stations = _stations(
         ground, memory, composer, exact, policy, drafts, refresher.submit, second, in_documents
     )
+    hearers = own_facts.hear, hearing(ground, auditor, nightly)
     pipeline = Pipeline(
         clock,
         understanding,
         Sessions(),
         stations,
-        Decisions(
-            clock,
-            ground.recorder,
-            memory.semantics,
-            policy,
-            own_facts.hear,
-            hearing(ground, auditor, nightly),
-        ),
+        Decisions(clock, ground.recorder, memory.semantics, policy, *hearers),
         policy,
         failures=failures,
         ready=_ready_hits(ground, kept),

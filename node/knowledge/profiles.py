@@ -48,14 +48,9 @@ class Profile:
     brought: int
 
 
-def default_name() -> str:
-    """The profile that measures best."""
-    return str(read_table(__package__, "profiles.toml")["default"])
-
-
-def fallback_name() -> str:
-    """The profile that measures best without an embedder."""
-    return str(read_table(__package__, "profiles.toml")["fallback"])
+def default_name(when: str = "default") -> str:
+    """The profile that measures best; with ``when`` "fallback" without an embedder."""
+    return str(read_table(__package__, "profiles.toml")[when])
 
 
 def names() -> tuple[str, ...]:

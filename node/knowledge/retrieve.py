@@ -21,7 +21,7 @@ from node.core.errors import Unavailable
 from node.core.ports import Embedder, NoteReader
 from node.knowledge import ranking
 from node.knowledge.model import Chunk, Corpus, Document, Passage
-from node.knowledge.profiles import Profile, Taxonomy, fallback_name, packaged_tags, profile
+from node.knowledge.profiles import Profile, Taxonomy, default_name, packaged_tags, profile
 from node.knowledge.shelf import Shelf, is_newer
 
 if TYPE_CHECKING:
@@ -71,7 +71,11 @@ async def retrieve(
     Never raises ``Unavailable``."""
     limit = search.profile.passages if limit is None else limit
     vector = await _vector(question, search)
-    rule = search.profile if vector is not None or not search.profile.dense else profile(fallback_name())
+    rule = (
+        search.profile
+        if vector is not None or not search.profile.dense
+        else profile(default_name("fallback"))
+    )
     found = await asyncio.to_thread(_candidates, question, vector, scopes, search, rule)
     if rule.kind == "maxsim" and search.tokens is not None:
         found = await _by_tokens(question, found, search.tokens)

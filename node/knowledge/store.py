@@ -392,10 +392,6 @@ class DocumentStore(FileStore):
         rows = await self._file.rows("SELECT path, sha256 FROM removed WHERE folder = ?", (folder,))
         return {row["path"]: row["sha256"] for row in rows}
 
-    async def first_words(self, document: int) -> str:
-        """The text of its first chunk; empty where it has none."""
-        return "\n".join(await self.texts(document, 1))
-
     async def texts(self, document: int, limit: int) -> list[str]:
         """The texts of its first chunks, in order."""
         look = "SELECT text FROM chunk WHERE document = ? AND ordinal >= 0 ORDER BY ordinal LIMIT ?"

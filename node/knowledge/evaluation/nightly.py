@@ -36,19 +36,16 @@ _KEY = "judged_answers"
 _TOKENS_MAX = 256
 _GRADE = '{"type":"object","properties":{"grade":{"type":"integer","enum":[0,1,2,3]}},"required":["grade"]}'
 _MADE = frozenset({"documents", "llm", "extractive", "cache"})
-_QUIET_WAIT_S, _QUIET_WAITS = 1.0, 300
 
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """What the job works with. ``ask``: a judge model, which gives way when somebody waits for
-    an answer (``GaveWay``), None: nobody can grade; ``passages``: what
-    the documents that may be seen say to a question, raises ``NodeError``; ``busy``: whether somebody waits
-    for an answer; ``count``: hears an outcome; ``rolling``: hears the mean."""
+    """What the job works with. ``ask``: a judge model, which gives way when somebody waits for an answer
+    (``GaveWay``), None: nobody can grade; ``passages``: what the documents that may be seen say to a
+    question, raises ``NodeError``; ``count``: hears an outcome; ``rolling``: hears the mean."""
 
     ask: Callable[[Prompt], Awaitable[Draft]] | None
     passages: Callable[[str, Sequence[str]], Awaitable[Sequence[str]]]
-    busy: Callable[[], bool]
     count: Callable[[str], None]
     rolling: Callable[[float], None]
     share: float
@@ -138,8 +135,6 @@ class Nightly:
         if (ask := self._judging.ask) is None:
             self._why = "no judge model: answers were not graded"
             return "no_judge"
-        if not await self._quiet():
-            return "busy"
         question, passages = answer.query.text, [one.snippet for one in answer.citations]
         try:
             found = await self._judging.passages(question, answer.query.caller.visible_scopes)
@@ -159,14 +154,6 @@ class Nightly:
             return "no_grade"
         self._grades, self._judge = [*self._grades, grade][-ROLLING:], said.model
         return "graded"
-
-    async def _quiet(self) -> bool:
-        """Wait until nobody waits for an answer; False if that does not come."""
-        for _ in range(_QUIET_WAITS):
-            if not self._judging.busy():
-                return True
-            await self._clock.sleep(_QUIET_WAIT_S)
-        return False
 
     def _say(self, outcomes: Counter[str], bias: str) -> None:
         said = " ".join(f"{name}={count}" for name, count in sorted(outcomes.items()))

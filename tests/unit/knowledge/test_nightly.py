@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from collections import Counter
@@ -49,7 +48,6 @@ class World:
         self.outcomes: Counter[str] = Counter()
         self.means: list[float] = []
         self.passages: Sequence[str] | Unavailable = ("A guest may stay for 14 nights.",)
-        self.busy = False
         self.share, self.timeout_s = share, 5.0
 
     async def _ask(self, prompt: Prompt) -> Draft:
@@ -67,7 +65,6 @@ class World:
         judging = Judging(
             None if not self.judges else self._ask,
             passages,
-            lambda: self.busy,
             count,
             self.means.append,
             self.share,
@@ -195,19 +192,6 @@ async def test_a_day_has_so_many_and_grades_outlive_a_restart() -> None:
     assert len(grades(world)) == ROLLING
     assert again.health().status == "warn"
     assert again.health().observed == 1.0
-
-
-async def test_it_waits_until_nobody_waits_for_an_answer() -> None:
-    world = World(judge(3), share=1.0)
-    nightly = await world.open()
-    nightly.hear(answer(1, world.clock))
-    world.busy = True
-    work = asyncio.create_task(nightly.run())
-    while world.clock.next_s is None:
-        await asyncio.sleep(0)
-    world.busy = False
-    world.clock.advance(2)
-    assert (await work)["outcomes"] == {"graded": 1}
 
 
 async def test_a_judge_over_the_wire() -> None:
