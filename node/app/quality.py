@@ -20,6 +20,9 @@ from node.knowledge.retrieve import retrieve
 from node.models.deadline import GaveWay, giving_way
 from node.pipeline.asked_again import AskedAgain
 
+OWN = "own"
+"""The judge's name that means the node's own models: only by request, for a small one is no fair judge."""
+
 
 async def open_nightly(
     ground: Ground, composer: Composer, library: Library, busy: Callable[[], bool]
@@ -36,7 +39,7 @@ async def open_nightly(
     async def passages(question: str, scopes: Sequence[str]) -> Sequence[str]:
         return [one.text for one in await retrieve(question, scopes, library.search)]
 
-    engines = named or _own(composer)
+    engines = named or (_own(composer) if settings.model == OWN else ())
     judging = Judging(
         _asking(engines, ground.clock, settings.timeout_s, busy) if engines else None,
         passages,

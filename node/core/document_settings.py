@@ -38,8 +38,8 @@ class Documents:
 @dataclass(frozen=True, slots=True)
 class Judge:
     """Who grades answers at night. ``url``, ``model``, ``api_key``: an OpenAI-compatible server, up to
-    ``/v1``; without one the node's own models. ``share`` of a day's answers, 0 for none, from ``hour`` on in
-    the node's time zone; ``timeout_s`` for one grade."""
+    ``/v1``; ``model`` ``own`` without one: the node's own models; else nobody grades. ``share`` of a day's
+    answers, 0 for none, from ``hour`` on in the node's time zone; ``timeout_s`` for one grade."""
 
     url: str = web_address("")
     model: str = ""

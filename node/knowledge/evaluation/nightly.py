@@ -118,7 +118,7 @@ class Nightly:
             day, answer = self._samples.popleft()
             outcome = await self._graded(answer)
             outcomes[outcome] += 1
-            generators.add(answer.source.id)
+            generators |= {answer.source.id} if answer.source.kind == "llm" else set()
             self._judging.count(outcome)
             if outcome in ("failed", "busy"):  # it is tried again when the job comes by next
                 self._samples.appendleft((day, answer))
@@ -133,7 +133,7 @@ class Nightly:
     async def _graded(self, answer: Answer) -> str:
         """What came of one answer."""
         if (ask := self._judging.ask) is None:
-            self._why = "no judge model: answers were not graded"
+            self._why = "no judge model (judge.url): answers were not graded"
             return "no_judge"
         question, passages = answer.query.text, [one.snippet for one in answer.citations]
         try:

@@ -148,7 +148,7 @@ async def test_without_a_judge_that_is_said_and_counted(caplog: pytest.LogCaptur
     told = await nightly.run()
     assert (told["outcomes"], told["mean"]) == ({"no_judge": 1}, None)
     assert world.outcomes == {"no_judge": 1}
-    assert "no judge model: answers were not graded" in nightly.health().output
+    assert "no judge model (judge.url): answers were not graded" in nightly.health().output
     assert "no judge model" in caplog.text
 
 
