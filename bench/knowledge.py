@@ -38,7 +38,7 @@ from node.knowledge.retrieve import Search, retrieve
 from node.knowledge.store import DocumentStore
 from node.knowledge.vectors import DocumentVectors
 from node.models.embedders.cross_encoder import Reader
-from node.models.embedders.local import LocalEmbedder
+from node.models.embedders.local import LocalEmbedder, LocalTokens
 
 COMMUNITY = Path(__file__).parent / "community"
 SCOPES = ("shared",)
@@ -165,6 +165,8 @@ async def main(arguments: Sequence[str] | None = None) -> None:
             folder = surrounded(made / "files")
         plain = await ingested(folder, options.store or made / "documents.sqlite", options.embedder, stack)
         print(f"{len(plain.corpus.documents(SCOPES))} documents, {plain.embedder.info.model}")
+        tokens = LocalTokens(threads=1)
+        stack.push_async_callback(tokens.close)
         both: tuple[Split, ...] = ("train", "held_out")
         for split in [one for one in both if options.split in (None, one)]:
             asked = questions(lines, split)
@@ -176,7 +178,7 @@ async def main(arguments: Sequence[str] | None = None) -> None:
             ]
             print(f"\n| {' | '.join(heads)} |\n|{' --- |' * len(heads)}", flush=True)
             for name in options.profile:
-                search = replace(plain, profile=profiles.profile(name))
+                search = replace(plain, profile=profiles.profile(name), tokens=tokens)
                 print(line(name, *await measured(asked, search)), flush=True)
                 if options.reader:
                     reader = await Reader.load(threads=1)

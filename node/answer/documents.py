@@ -50,6 +50,8 @@ place: of 65 train questions in the language of their documents 41 then have the
 SPEAKS = 0.3
 """Whoever disagrees has a window that is so probable beside the first."""
 RELIABILITY = 0.9
+USUAL_COSINE = 0.6
+"""Of a passage that answers (train): what stands in where no embedder has compared."""
 _SNIPPET_CHARS = 200
 _NAMED_MAX = 2
 _REMARKS_MAX = 3
@@ -146,7 +148,7 @@ def signs(
                 one.overlap * unread,
                 best_overlap - one.overlap,
                 one.own,
-                max(0.0, parts.get("cosine", 0.0)),
+                max(0.0, parts.get("cosine", USUAL_COSINE)),
                 float(one.passage),
                 _lacking(names, one),
                 observe(question, one.text, Origin.EXTRACTIVE).answered,

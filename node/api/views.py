@@ -61,8 +61,10 @@ def _citation(one: Citation) -> dict[str, Any]:
     return shown
 
 
-def _documents(value: InDocuments) -> dict[str, Any]:
-    """What an answer owes to documents."""
+def documents(value: InDocuments | None) -> dict[str, Any]:
+    """What an answer owes to documents, in fields of their own; none where none were searched."""
+    if value is None:
+        return {}
     disputes = [
         _of(one, "kind one other holds")
         | {
@@ -77,6 +79,7 @@ def _documents(value: InDocuments) -> dict[str, Any]:
         "contradictions": disputes,
         "orders_in": list(value.orders),
         "uncited_figures": list(value.uncited),
+        "context_size": len(value.used),
     }
 
 
@@ -117,8 +120,7 @@ def answer(value: Answer, *, verbose: bool, receipt: str | None = None) -> dict[
     }
     if value.retry_after_s is not None:
         body["retry_after_s"] = value.retry_after_s
-    if value.documents is not None:
-        body |= _documents(value.documents)
+    body |= documents(value.documents)
     if verbose or value.parts:
         body["parts"] = [
             {

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from node.app.data_files import renewed
-from node.app.engines import token_count
+from node.app.engines import token_count, token_vectors
 from node.app.storage import Ground
 from node.core.clock import Clock
 from node.core.errors import Misconfigured, NodeError, Unavailable
@@ -20,6 +20,7 @@ from node.core.ports import Embedded, EmbedderInfo, Semantics, Vector
 from node.core.scheduler import Scheduler
 from node.core.settings import Settings
 from node.knowledge.corpus import StoredCorpus, document_of
+from node.knowledge.describe import Describer
 from node.knowledge.desk import DocumentDesk
 from node.knowledge.ingest import Ingestor, Runs
 from node.knowledge.model import Document
@@ -156,12 +157,15 @@ class Library:
         stack.push_async_callback(ended, asyncio.create_task(follow(), name="withdraw document answers"))
         scheduler.every(COMPARE_EVERY_S, "compare_documents", again)
 
-    def schedule(self, scheduler: Scheduler) -> None:
-        """Look at the folders of the settings now and again, and embed what is owed."""
+    def schedule(self, scheduler: Scheduler, describer: Describer | None) -> None:
+        """Look at the folders of the settings now and again, embed what is owed, and describe what a
+        description is wanted of."""
         if self.desk.settings.folders:
             scheduler.soon("ingest_at_start", self.desk.look)
             scheduler.every(self.desk.settings.every_s, "ingest_folders", self.desk.look)
         scheduler.every(CATCH_UP_EVERY_S, "embed_documents", self._catch_up)
+        if describer is not None:
+            scheduler.every(CATCH_UP_EVERY_S, "describe_documents", describer.work)
 
     async def _catch_up(self) -> None:
         if self.vectors.is_served:
@@ -176,6 +180,10 @@ class Library:
         if self.own is not None and (own := self.own.health()).status != "pass":
             return Check("documents", "warn", f"documents are found by keywords only: {own.output}")
         text = f"{counts['missing']} missing; {counts['chunks']} chunks, {len(self.vectors)} vectors"
+        if counts["documents"] and self.search.no_embedder:
+            text += "; found by keywords alone, as documents.use_fallback (RAG_USE_FALLBACK) says"
+        elif counts["documents"] and not self.vectors.is_served:
+            text += "; found by keywords alone, for no embedder serves now"
         return Check("documents", "pass", text, observed=counts["documents"], unit="documents")
 
 
@@ -198,10 +206,17 @@ async def open_documents(ground: Ground, semantics: Semantics) -> Library:
     runs = Runs(ingestor)
     ground.stack.push_async_callback(runs.close)
     corpus = StoredCorpus(store, vectors)
-    if own is None:
-        search = Search(corpus, Vectors(semantics))
-    else:
-        search = Search(corpus, own.questions, cosines=own.questions.cosines)
+    tokens = token_vectors(settings)
+    if tokens is not None:
+        ground.stack.push_async_callback(tokens.close)
+    search = Search(
+        corpus,
+        Vectors(semantics) if own is None else own.questions,
+        descriptions=StoredCorpus(store, vectors, about=True),
+        tokens=tokens,
+        no_embedder=settings.documents.use_fallback,
+        cosines=(0.0, 1.0) if own is None else own.questions.cosines,
+    )
     desk = DocumentDesk(store, corpus, ingestor, runs, settings.documents, clock, search)
     used_path = ground.data_dir / USED_FILE
     used, _ = await renewed(used_path, clock, lambda: UsedDocuments.open(used_path))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -34,6 +35,7 @@ from node.models.llama.process import LLAMA_CPP, XLLAMACPP, threads_to_spare
 from node.models.upstream import Upstream, Upstreams
 
 if TYPE_CHECKING:
+    from node.models.embedders.local import LocalTokens
     from node.pipeline.understanding.semantic import SemanticHead
 
 log = logging.getLogger("neuroswarm")
@@ -91,6 +93,15 @@ async def note_reader(settings: Settings) -> tuple[NoteReader | None, Check]:
         return await Reader.load(threads=settings.embed.threads), Check("reader", "pass")
     except (ImportError, Unavailable) as exc:
         return None, Check("reader", "warn", f"stored notes are read by language models alone: {exc}")
+
+
+def token_vectors(settings: Settings) -> LocalTokens | None:
+    """Vectors of tokens by the packaged embedder's model, which loads when they are asked for."""
+    with suppress(ImportError):
+        from node.models.embedders.local import LocalTokens
+
+        return LocalTokens(settings.embed.threads)
+    return None
 
 
 def semantic_head(settings: Settings) -> SemanticHead | None:

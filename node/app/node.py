@@ -82,6 +82,7 @@ INDEX_SAVE_EVERY_S = 600
 EXPORT_EVERY_S = 600
 FLUSH_USES_EVERY_S = 5
 SCRUB_EVERY_S = 900
+JUDGE_EVERY_S = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +163,8 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
     scheduler.every(FLUSH_EVERY_S, "flush_keys", keys.flush)
     scheduler.every(MARK_EVERY_S, "mark_store", guard.mark)
     await library.follow(_by_tag(ground, memory, eraser), clock, scheduler, stack)
-    library.schedule(scheduler)
+    library.schedule(scheduler, walk.describer)
+    scheduler.every(JUDGE_EVERY_S, "judge_answers", walk.nightly.tick)
     logs = await open_logs(ground, daemon, scheduler)
     ipfs.start(logs.heads)
     backups = memory.kept.backups
@@ -185,6 +187,7 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
         fact(ipfs.head.health),
         ipfs.probe_foreign,
         library.probe,
+        fact(walk.nightly.health),
         backups.probe,
         *peers.probes,
         *logs.probes,
@@ -204,6 +207,7 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
     desk = operator_desk(
         ground, ipfs, memory.kept, eraser, walk.router, peers.desk, KeyDesk(keys), reach, library.desk
     )
+    desk = replace(desk, judge=walk.nightly.run)
     await stack.enter_async_context(local.listening(data_dir, desk.do, desk.stream))
     checks = tuple(await service.health())
     warm(walk.generators, checks)

@@ -89,6 +89,11 @@ class LaterSemantics:
         return SemanticFacts(0, 0, 0, 0)
 
 
+async def nobody_asked() -> dict[str, Any]:
+    """Raises ``Rejected``."""
+    raise Rejected("no node runs here, so there are no answers of today to grade")
+
+
 @dataclass(frozen=True, slots=True)
 class OperatorDesk:
     """Build one per data directory. Each method takes and returns what JSON can hold. ``peers`` and
@@ -106,11 +111,12 @@ class OperatorDesk:
     documents: DocumentDesk
     folder: Path
     accept_clock: Callable[[], Awaitable[dict[str, Any]]]
+    judge: Callable[[], Awaitable[dict[str, Any]]] = nobody_asked
 
     async def do(self, what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         """``import``, ``export``, ``export_car``, ``name``, ``invalidate``, ``erase``, ``backup``,
-        ``rotate``, ``accept_loss``, ``accept_clock``, ``documents`` or one of ``PeerDesk.commands`` and
-        ``KeyDesk.commands``. Raises ``BadInput``,
+        ``rotate``, ``accept_loss``, ``accept_clock``, ``documents``, ``judge`` or one of
+        ``PeerDesk.commands`` and ``KeyDesk.commands``. Raises ``BadInput``,
         ``NotFound``, ``Rejected``, ``Unavailable``, ``Misconfigured``."""
         commands: dict[str, Command] = {
             "import": self.take,
@@ -124,6 +130,7 @@ class OperatorDesk:
             "backup": self.backups.do,
             "accept_clock": lambda _asked: self.accept_clock(),
             "documents": self.documents.do,
+            "judge": lambda _asked: self.judge(),
             **self.peers.commands(),
             **self.keys.commands(),
         }

@@ -21,6 +21,7 @@ from node.app.engines import (
     weights_of,
 )
 from node.app.memory import Kept, Memory
+from node.app.quality import describer_of, hearing, open_nightly
 from node.app.storage import VERSION, Ground, router_of
 from node.cache.quality.audits import Auditor, Watching
 from node.cache.quality.labelling import Labels
@@ -28,6 +29,8 @@ from node.core.clock import Clock
 from node.core.model import Check, Outcome
 from node.core.ports import Adapter, Generator, NoteReader, StoredRecord
 from node.core.settings import Settings
+from node.knowledge.describe import Describer
+from node.knowledge.evaluation.nightly import Nightly
 from node.pipeline.decisions import Decisions
 from node.pipeline.drafts import Drafts
 from node.pipeline.exact_sources import ExactSources
@@ -67,6 +70,8 @@ class Walk:
     drafts: Drafts[Any]
     behind: tuple[Refresher, SecondSamples]
     count_tokens: Count
+    nightly: Nightly
+    describer: Describer | None
 
 
 async def open_walk(ground: Ground, memory: Memory, library: Library) -> Walk:
@@ -104,6 +109,7 @@ async def open_walk(ground: Ground, memory: Memory, library: Library) -> Walk:
     by_name = {adapter.name: adapter for adapter in adapters}
     exact = ExactSources(clock, by_name, failures, registry.sayings(adapters))
     second = Second(second_samples.submit)
+    nightly = await open_nightly(ground, composer, library, is_busy)
     in_documents = partial(
         DocumentStation,
         clock,
@@ -114,12 +120,13 @@ async def open_walk(ground: Ground, memory: Memory, library: Library) -> Walk:
     stations = _stations(
         ground, memory, composer, exact, policy, drafts, refresher.submit, second, in_documents
     )
+    hearers = own_facts.hear, hearing(ground, auditor, nightly)
     pipeline = Pipeline(
         clock,
         understanding,
         Sessions(),
         stations,
-        Decisions(clock, ground.recorder, memory.semantics, policy, own_facts.hear),
+        Decisions(clock, ground.recorder, memory.semantics, policy, *hearers),
         policy,
         failures=failures,
         ready=_ready_hits(ground, kept),
@@ -138,6 +145,8 @@ async def open_walk(ground: Ground, memory: Memory, library: Library) -> Walk:
         drafts,
         (refresher, second_samples),
         count,
+        nightly,
+        describer_of(ground, composer, library, is_busy),
     )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from node.answer.grounding import abstains
+from node.cli.desk import desk
 from node.cli.http import NOBODY, NoNode, base, call
 from node.cli.terminal import Progress, complain, tell
 from node.core.clock import Clock, SystemClock
@@ -87,6 +88,18 @@ def diff(args: argparse.Namespace, settings: Settings) -> int:
             lines.append(f"only in the report {side}: {', '.join(ids)}")
     tell(args, made, lines, is_ascii=False)
     return 1 if made["regressed"] else 0
+
+
+def nightly(args: argparse.Namespace, settings: Settings) -> int:
+    """The job of the night, now."""
+    with desk(settings) as do:
+        made = do("judge", {})
+    said = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in made["outcomes"].items())
+    lines = [f"{made['answers']} answers: {said or 'nothing to grade yet'}"]
+    if made["mean"] is not None:
+        lines.append(f"mean {made['mean']:.2f} of the last {made['of']} grades, 0 to 3, by {made['judge']}")
+    tell(args, made, [*lines, *filter(None, (made["note"], made["bias"]))], is_ascii=False)
+    return 1 if made["answers"] and not made["outcomes"].get("graded") else 0
 
 
 def _read(name: str) -> str:

@@ -81,6 +81,7 @@ COMMANDS: Mapping[str, Command] = {
     "memory forget": memory.forget,
     "eval run": evaluate.run,
     "eval diff": evaluate.diff,
+    "eval nightly": evaluate.nightly,
 }
 """What runs each command of ``commands.toml``."""
 

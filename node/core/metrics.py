@@ -178,6 +178,8 @@ class Metrics:
                 count("lookups", kind, hit.kind if hit is not None else step.outcome)
             elif step.stage.startswith("adapter:"):
                 count("adapter_requests", step.stage.removeprefix("adapter:"), step.outcome)
+            elif step.stage == "passages" and step.outcome != "orders":
+                count("document_searches", step.outcome)
             elif step.stage == "negative":
                 count("negative_hits", step.outcome)
             elif step.stage == "embed":

@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from node.core.agent_settings import Agent as Agent
 from node.core.agent_settings import check_agent
 from node.core.document_settings import Documents as Documents
+from node.core.document_settings import Judge as Judge
 from node.core.errors import Misconfigured, Rejected
 from node.core.peer_address import address_of
 from node.core.record import public_key_of
@@ -34,7 +35,8 @@ API_KEY = "NEUROSWARM_API_KEY"
 class Embed:
     """``engine``: local, ollama, llama_cpp, openai, or none (exact, slot and keyword look-up go on without
     embeddings). ``model``: the engine's name for it; empty means the engine's default. ``gguf_path``: the
-    embedding model of llama_cpp. ``timeout_s`` bounds one attempt of an engine outside this process."""
+    embedding model of llama_cpp. ``timeout_s`` bounds one attempt of an engine outside this process, which is
+    asked ``per_minute`` times at most (0: any number)."""
 
     engine: str = one_of("local", "ollama", "llama_cpp", "openai", "none")
     model: str = ""
@@ -43,6 +45,7 @@ class Embed:
     attempts: int = between(1, 3, 10)
     threads: int = between(1, 1, 64)
     batch_max: int = between(1, 4, 64)
+    per_minute: int = between(0, 0, 100_000)
     queue_max: int = between(1, 1_024, 1_000_000)
 
 
@@ -282,6 +285,7 @@ class Settings:
     cache: Cache = Cache()
     documents: Documents = Documents()
     agent: Agent = Agent()
+    judge: Judge = Judge()
     sharing: Sharing = Sharing()
     peers: Peers = Peers()
     log: Log = Log()
@@ -464,6 +468,9 @@ def load(
     settings = _merge(settings, _from_environment(environ), "")
     settings = _merge(settings, flags or {}, "")
     settings = _choose_model(settings, environ.get("USE_OLLAMA"))
+    if switch := environ.get("RAG_USE_FALLBACK"):
+        by_words = _parse("RAG_USE_FALLBACK", switch, bool)
+        settings = replace(settings, documents=replace(settings.documents, use_fallback=by_words))
     _check(settings)
     return settings
 

@@ -17,7 +17,7 @@ from node.core.ipld.cid import Cid
 from node.knowledge.model import Chunk, Document
 from node.knowledge.store import Changed, DocumentStore, words_of
 from node.knowledge.store import _chunk as chunk_of
-from node.knowledge.vectors import DocumentVectors, hash_in
+from node.knowledge.vectors import ABOUT_SCOPE, DocumentVectors, hash_in
 from node.language.sentences import WORD, content_words
 
 if TYPE_CHECKING:
@@ -44,23 +44,25 @@ def terms(query: str) -> str:
     return " OR ".join(f'"{word}"' for word in telling[:TERMS_MAX])
 
 
-def _keyword(connection: sqlite3.Connection, asked: str, scopes: str, limit: int) -> list[tuple[int, float]]:
+def _keyword(
+    connection: sqlite3.Connection, asked: str, scopes: str, limit: int, about: bool
+) -> list[tuple[int, float]]:
     look = (
         "SELECT c.id, -bm25(keyword) AS score FROM keyword JOIN chunk c ON c.id = keyword.rowid "
         f"JOIN document d ON d.id = c.document WHERE keyword MATCH ? AND d.scope IN {_IN} "
-        "ORDER BY score DESC, c.id LIMIT ?"
+        "AND (c.ordinal < 0) = ? ORDER BY score DESC, c.id LIMIT ?"
     )
-    return [(row[0], row[1]) for row in connection.execute(look, (asked, scopes, limit))]
+    return [(row[0], row[1]) for row in connection.execute(look, (asked, scopes, about, limit))]
 
 
 def _by_hash(
-    connection: sqlite3.Connection, found: Sequence[tuple[bytes, float]], scopes: str
+    connection: sqlite3.Connection, found: Sequence[tuple[bytes, float]], scopes: str, about: bool
 ) -> list[tuple[int, float]]:
     look = (
         "SELECT c.id FROM chunk c JOIN document d ON d.id = c.document WHERE c.hash = ? "
-        f"AND d.scope IN {_IN} ORDER BY c.id"
+        f"AND d.scope IN {_IN} AND (c.ordinal < 0) = ? ORDER BY c.id"
     )
-    return [(row[0], score) for one, score in found for row in connection.execute(look, (one, scopes))]
+    return [(row[0], score) for one, score in found for row in connection.execute(look, (one, scopes, about))]
 
 
 def _chunks(connection: sqlite3.Connection, ids: str) -> dict[int, Chunk]:
@@ -102,9 +104,11 @@ def _documents(connection: sqlite3.Connection, scopes: str) -> list[Document]:
 
 
 class StoredCorpus:
-    """See ``Corpus``. Every method raises ``Unavailable`` where the file cannot be read."""
+    """See ``Corpus``. ``about``: documents' descriptions are searched, else their texts. Every method raises
+    ``Unavailable`` where the file cannot be read."""
 
-    def __init__(self, store: DocumentStore, vectors: DocumentVectors) -> None:
+    def __init__(self, store: DocumentStore, vectors: DocumentVectors, *, about: bool = False) -> None:
+        self._about = about
         self._file = store.file
         self._vectors = vectors
         self._listed: dict[tuple[str, ...], Sequence[Document]] = {}
@@ -117,16 +121,19 @@ class StoredCorpus:
         asked = terms(query)
         if not asked or limit < 1:
             return []
-        return self._file.read_here(partial(_keyword, asked=asked, scopes=_json(scopes), limit=limit))
+        look = partial(_keyword, asked=asked, scopes=_json(scopes), limit=limit, about=self._about)
+        return self._file.read_here(look)
 
     def dense(
         self, vector: NDArray[np.float32], scopes: Sequence[str], limit: int
     ) -> Sequence[tuple[int, float]]:
         best: dict[bytes, float] = {}
-        for cid, similarity in self._vectors.search(vector, scopes, _PARTS * limit):
+        parted = [ABOUT_SCOPE + one for one in scopes] if self._about else scopes
+        for cid, similarity in self._vectors.search(vector, parted, _PARTS * limit):
             best.setdefault(hash_in(cid), similarity)
-        found = self._file.read_here(partial(_by_hash, found=list(best.items()), scopes=_json(scopes)))
-        return found[:limit]
+        named = list(best.items())
+        look = partial(_by_hash, found=named, scopes=_json(scopes), about=self._about)
+        return self._file.read_here(look)[:limit]
 
     def chunks(self, ids: Sequence[int]) -> dict[int, Chunk]:
         return self._file.read_here(partial(_chunks, ids=_json(ids)))

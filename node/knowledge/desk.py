@@ -15,6 +15,7 @@ from node.core.caller import SCOPE_PUBLIC, SCOPE_SHARED, Caller, private_scope
 from node.core.clock import Clock
 from node.core.errors import BadInput, Forbidden, NotFound
 from node.core.settings import Documents
+from node.knowledge import ranking
 from node.knowledge.conflicts import Contradiction, contradictions
 from node.knowledge.corpus import StoredCorpus
 from node.knowledge.ingest import UPLOADED, Ingestor, Run, Runs
@@ -54,7 +55,7 @@ def shown(one: Document) -> dict[str, Any]:
 
 def passage(one: Passage) -> dict[str, Any]:
     """A passage as JSON; ``start`` and ``end`` are code points in the document's text."""
-    first, last = one.chunks[0], one.chunks[-1]
+    first, last, parts = one.chunks[0], one.chunks[-1], dict(one.parts)
     return {
         "source": one.document.path,
         "cid": None if one.document.cid is None else str(one.document.cid),
@@ -67,7 +68,8 @@ def passage(one: Passage) -> dict[str, Any]:
         "end": last.end,
         "text": one.text,
         "score": round(one.score, 4),
-        "parts": {name: round(value, 4) for name, value in one.parts},
+        "parts": {name: round(value, 4) for name, value in parts.items()},
+        **({"band": ranking.band(parts["maxsim"])} if "maxsim" in parts else {}),
     }
 
 

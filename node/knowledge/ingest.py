@@ -223,7 +223,7 @@ class Ingestor:
     async def _sample(self, run: Run) -> None:
         rows = [row for row in await self._store.of_folder(run.folder) if row["sha256"]]
         for row in rows[:: max(1, len(rows) // SAMPLES)][:SAMPLES]:
-            words = row["description"] or await self._store.first_words(row["id"])
+            words = row["description"] or "".join(await self._store.texts(row["id"], 1))
             run.samples.append((row["path"], row["title"], one_line(words, _SAMPLE_CHARS)))
 
     # --- one file ---------------------------------------------------------------------------------

@@ -47,9 +47,9 @@ class Profile:
     per_document: int
 
 
-def default_name() -> str:
-    """The profile that measures best."""
-    return str(read_table(__package__, "profiles.toml")["default"])
+def default_name(when: str = "default") -> str:
+    """The profile that measures best; with ``when`` "fallback" without an embedder."""
+    return str(read_table(__package__, "profiles.toml")[when])
 
 
 def names() -> tuple[str, ...]:
@@ -100,8 +100,9 @@ class Taxonomy:
         folded = fold(text)
         return tuple(tag for tag, pattern in self._words.items() if pattern.search(folded))
 
-    def __len__(self) -> int:
-        return len(self._words)
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._words)
 
 
 @functools.cache

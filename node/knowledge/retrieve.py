@@ -15,18 +15,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from node.core.errors import Unavailable
 from node.core.ports import Embedder, NoteReader
 from node.knowledge import ranking
 from node.knowledge.model import Chunk, Corpus, Document, Passage
-from node.knowledge.profiles import Profile, Taxonomy, packaged_tags, profile
+from node.knowledge.profiles import Profile, Taxonomy, default_name, packaged_tags, profile
 from node.knowledge.shelf import Shelf, is_newer
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray  # numpy may be missing
+
+    from node.models.embedders.local import LocalTokens
 
 _CHUNKS_OF_A_FILE = 64
 """So many of a document's first chunks are looked at for the one that speaks to a question."""
@@ -34,20 +36,12 @@ _READ_CHARS = 2_000
 _SHELVES_MAX = 64
 
 
-class TokenVectors(Protocol):
-    """Texts as one unit vector a token."""
-
-    async def tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
-        """One array of shape (tokens, d) per text. Raises ``Unavailable``."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is searched, and how. ``descriptions``: one chunk a document, for the profile ``file``; without it
-    the documents' chunks stand in. ``reader``: sorts what was found; None by default. ``no_embedder``: search
-    by keywords alone, as ``RAG_USE_FALLBACK=1`` asks. ``cosines``: what the embedder gives for texts that
-    have nothing to do with one another, and for the nearest: they count as 0 and 1."""
+    """What is searched, and how. ``descriptions``: one chunk a document, for the profile ``file``; for a
+    document without one its chunks stand in. ``reader``: sorts what was found; None by default.
+    ``no_embedder``: search by keywords alone, as ``RAG_USE_FALLBACK=1`` asks. ``cosines``: what the embedder
+    gives for texts that have nothing to do with one another, and for the nearest: they count as 0 and 1."""
 
     corpus: Corpus
     embedder: Embedder
@@ -55,7 +49,7 @@ class Search:
     tags: Taxonomy = field(default_factory=packaged_tags)
     descriptions: Corpus | None = None
     reader: NoteReader | None = None
-    tokens: TokenVectors | None = None
+    tokens: LocalTokens | None = None
     no_embedder: bool = False
     cosines: tuple[float, float] = (0.0, 1.0)
     _shelves: dict[tuple[str, ...], tuple[Sequence[Document], Shelf]] = field(default_factory=dict)
@@ -87,7 +81,11 @@ async def retrieve(
     Never raises ``Unavailable``."""
     limit = search.profile.passages if limit is None else limit
     vector = await _vector(question, search)
-    rule = search.profile if vector is not None else profile("jaccard")
+    rule = (
+        search.profile
+        if vector is not None or not search.profile.dense
+        else profile(default_name("fallback"))
+    )
     found = await asyncio.to_thread(_candidates, question, vector, scopes, search, rule)
     if rule.kind == "maxsim" and search.tokens is not None:
         found = await _by_tokens(question, found, search.tokens)
@@ -99,7 +97,7 @@ async def retrieve(
 
 
 async def _vector(question: str, search: Search) -> NDArray[np.float32] | None:
-    if search.no_embedder or search.profile.kind == "jaccard":
+    if search.no_embedder or not search.profile.dense:
         return None
     try:
         return (await search.embedder.embed([question]))[0]
@@ -148,17 +146,22 @@ def _by_file(
     question: str, vector: NDArray[np.float32] | None, scopes: Sequence[str], search: Search, rule: Profile
 ) -> dict[int, dict[str, float]]:
     """The parts of the file profile by document: vector, tags and BM25 over descriptions, each in [0, 1]."""
-    corpus = search.descriptions or search.corpus
-    near = search.near(corpus, vector, scopes, rule.dense)
-    said = ranking.share_of_best(dict(corpus.keyword(question, scopes, rule.keyword)))
-    chunks = corpus.chunks([*dict.fromkeys((*near, *said))])
+    by_id = search.shelf(scopes).by_id
+    described = {one for one, document in by_id.items() if document.description}
     asked = search.tags.of(question)
     files: dict[int, dict[str, float]] = {}
-    for one, chunk in chunks.items():
-        parts = files.setdefault(chunk.document, {})
-        parts["vector"] = max(parts.get("vector", 0.0), near.get(one, 0.0))
-        parts["bm25"] = max(parts.get("bm25", 0.0), said.get(one, 0.0))
-    for document in search.shelf(scopes).by_id.values():
+    for corpus in filter(None, (search.descriptions, search.corpus)):
+        near = search.near(corpus, vector, scopes, rule.dense)
+        said = ranking.share_of_best(dict(corpus.keyword(question, scopes, rule.keyword)))
+        for one, chunk in corpus.chunks([*dict.fromkeys((*near, *said))]).items():
+            if corpus is search.corpus and search.descriptions and chunk.document in described:
+                continue
+            parts = files.setdefault(chunk.document, {})
+            parts["vector"] = max(parts.get("vector", 0.0), near.get(one, 0.0))
+            parts["bm25"] = max(parts.get("bm25", 0.0), said.get(one, 0.0))
+            covered = ranking.covered(question, chunk.searched)
+            parts["coverage"] = max(parts.get("coverage", 0.0), covered)
+    for document in by_id.values():
         share = ranking.tag_share(asked, search.tags.kept(document.tags))
         if share and document.status != "missing":
             files.setdefault(document.id, {})["tags"] = share
@@ -178,7 +181,10 @@ def _of_best_files(
     for document, parts in files.items():
         of_file = best.get(document) or _speaking(question, document, corpus)
         if of_file is not None:
-            made.append(Found(of_file.chunk, parts["file"], {**of_file.parts, **parts}))
+            both = {**of_file.parts, **parts}  # what a description says counts for its file
+            both["coverage"] = max(of_file.parts["coverage"], parts.get("coverage", 0.0))
+            both["cosine"] = max(of_file.parts.get("cosine", -1.0), parts.get("vector", -1.0))
+            made.append(Found(of_file.chunk, parts["file"], both))
     return made
 
 
@@ -192,7 +198,7 @@ def _speaking(question: str, document: int, corpus: Corpus) -> Found | None:
     return Found(chunk, 0.0, {"coverage": coverage})
 
 
-async def _by_tokens(question: str, found: Sequence[Found], engine: TokenVectors) -> list[Found]:
+async def _by_tokens(question: str, found: Sequence[Found], engine: LocalTokens) -> list[Found]:
     """The candidates scored by MaxSim; as they are where there are no token vectors."""
     try:
         asked, *texts = await engine.tokens([question, *(one.chunk.searched for one in found)])

@@ -107,6 +107,8 @@ CREATE VIRTUAL TABLE keyword USING fts5 (
     page_bytes=PAGE_BYTES,
 )
 HASH_BYTES = 16
+ABOUT = -1
+"""The ordinal of a document's description among its chunks, which is no part of its text."""
 _UNSPACED = re.compile("([\u0e00-\u0eff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af])")
 
 Row = Mapping[str, Any]
@@ -168,6 +170,33 @@ def _clear(connection: sqlite3.Connection, document: int) -> list[bytes]:
     return hashes
 
 
+def _add(connection: sqlite3.Connection, document: int, chunk: Chunk) -> bytes:
+    """One chunk with its keywords; its hash."""
+    hash_ = hash_of(chunk)
+    row = {
+        "document": document, "ordinal": chunk.ordinal, "text": chunk.text, "start": chunk.start,
+        "end": chunk.end, "page": chunk.page, "hash": hash_, "heading": orjson.dumps(chunk.heading).decode(),
+    }  # fmt: skip
+    number = connection.execute(insert("chunk", row), row).lastrowid
+    words = (number, words_of(chunk.searched))
+    connection.execute("INSERT INTO keyword (rowid, words) VALUES (?, ?)", words)
+    return hash_
+
+
+def _describe(connection: sqlite3.Connection, document: int, sha256: str, said: str, tags: str) -> Changed:
+    """Nothing where its bytes are others by now."""
+    known = connection.execute(
+        "UPDATE document SET description = ?, tags = iif(tags = '[]', ?, tags) "
+        "WHERE id = ? AND sha256 = ? AND description = ''",
+        (said, tags, document, sha256),
+    )
+    return Changed((_add(connection, document, _about(said)),)) if known.rowcount else Changed()
+
+
+def _about(description: str) -> Chunk:
+    return Chunk(0, 0, ABOUT, description, (), 0, 0)
+
+
 def _drop_unused(connection: sqlite3.Connection, hashes: Iterable[bytes]) -> None:
     unused = "DELETE FROM vector WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM chunk WHERE hash = ?)"
     connection.executemany(unused, [(one, one) for one in hashes])
@@ -176,7 +205,7 @@ def _drop_unused(connection: sqlite3.Connection, hashes: Iterable[bytes]) -> Non
 def _put(connection: sqlite3.Connection, taken: Taken, model: str, vectors: Vectors) -> Changed:
     named = (taken.row["folder"], taken.row["path"])
     before = connection.execute(
-        "SELECT id, scope, cid, sha256 FROM document WHERE folder = ? AND path = ?", named
+        "SELECT id, scope, cid, sha256, description FROM document WHERE folder = ? AND path = ?", named
     ).fetchone()
     old: list[bytes] = []
     if before is None:
@@ -194,17 +223,10 @@ def _put(connection: sqlite3.Connection, taken: Taken, model: str, vectors: Vect
     for cid, data in taken.blocks:
         connection.execute("INSERT OR IGNORE INTO block VALUES (?, ?)", (cid.multihash, data))
         connection.execute("INSERT OR IGNORE INTO link VALUES (?, ?)", (document, cid.multihash))
-    hashes: list[bytes] = []
-    for chunk in taken.chunks:
-        hashes.append(hash_of(chunk))
-        row = {
-            "document": document, "ordinal": chunk.ordinal, "text": chunk.text, "start": chunk.start,
-            "end": chunk.end, "page": chunk.page, "hash": hashes[-1],
-            "heading": orjson.dumps(chunk.heading).decode(),
-        }  # fmt: skip
-        number = connection.execute(insert("chunk", row), row).lastrowid
-        words = (number, words_of(chunk.searched))
-        connection.execute("INSERT INTO keyword (rowid, words) VALUES (?, ?)", words)
+    assert document is not None
+    hashes = [_add(connection, document, chunk) for chunk in taken.chunks]
+    if before is not None and not is_other and before["description"]:
+        hashes.append(_add(connection, document, _about(before["description"])))
     _keep(connection, model, vectors)
     _drop_unused(connection, old)
     connection.execute("DELETE FROM removed WHERE folder = ? AND path = ?", named)
@@ -233,7 +255,8 @@ def _remove(connection: sqlite3.Connection, ids: Sequence[int], *, missing: bool
         hashes.update(_clear(connection, row["id"]))
         if missing:
             gone = "UPDATE document SET cid = NULL, sha256 = '', stamp = '', size = 0, fields = '{}', "
-            connection.execute(f"{gone} manifest = '[]', status = 'missing' WHERE id = ?", (row["id"],))
+            gone += "description = '', manifest = '[]', status = 'missing' WHERE id = ?"
+            connection.execute(gone, (row["id"],))
         else:
             connection.execute("DELETE FROM document WHERE id = ?", (row["id"],))
             if not row["folder"].startswith("@"):
@@ -342,11 +365,17 @@ class DocumentStore(FileStore):
         """The file was looked at again and has the bytes that it had."""
         await self._file.run("UPDATE document SET stamp = ? WHERE id = ?", (stamp, document))
 
-    async def describe(self, document: int, description: str, tags: Sequence[str]) -> None:
-        """What a model says of a document, apart from its text; it goes when the bytes change."""
-        said = (description, orjson.dumps(list(tags)).decode(), document)
-        await self._file.run("UPDATE document SET description = ?, tags = ? WHERE id = ?", said)
-        self._told(Changed())
+    async def describe(self, document: int, sha256: str, description: str, tags: Sequence[str]) -> None:
+        """What a model says of a document with these bytes, apart from its text; it goes when they change.
+        Tags that a manifest gives stand. Raises ``Unavailable``."""
+        said = orjson.dumps(list(tags)).decode()
+        self._told(await self._file.write(_describe, document, sha256, description, said))
+
+    async def undescribed(self, limit: int) -> list[Row]:
+        """Rows of documents that have a text and no description, the newest first."""
+        has_text = "EXISTS (SELECT 1 FROM chunk WHERE document = document.id AND ordinal >= 0)"
+        look = f"SELECT * FROM document WHERE description = '' AND {has_text} ORDER BY id DESC LIMIT ?"
+        return [dict(row) for row in await self._file.rows(look, (limit,))]
 
     async def of_folder(self, folder: str) -> list[Row]:
         """Rows of ``document``. Raises ``Unavailable``."""
@@ -363,17 +392,17 @@ class DocumentStore(FileStore):
         rows = await self._file.rows("SELECT path, sha256 FROM removed WHERE folder = ?", (folder,))
         return {row["path"]: row["sha256"] for row in rows}
 
-    async def first_words(self, document: int) -> str:
-        """The text of its first chunk; empty where it has none."""
-        look = "SELECT text FROM chunk WHERE document = ? ORDER BY ordinal LIMIT 1"
-        row = await self._file.row(look, (document,))
-        return "" if row is None else str(row[0])
+    async def texts(self, document: int, limit: int) -> list[str]:
+        """The texts of its first chunks, in order."""
+        look = "SELECT text FROM chunk WHERE document = ? AND ordinal >= 0 ORDER BY ordinal LIMIT ?"
+        return [str(row[0]) for row in await self._file.rows(look, (document, limit))]
 
     async def counts(self) -> dict[str, int]:
         """``documents`` that are there, ``missing``, ``chunks``, ``bytes``."""
         [row] = await self._file.rows(
             "SELECT count(*) FILTER (WHERE sha256 <> '') AS documents, "
-            "count(*) FILTER (WHERE sha256 = '') AS missing, (SELECT count(*) FROM chunk) AS chunks, "
+            "count(*) FILTER (WHERE sha256 = '') AS missing, "
+            "(SELECT count(*) FROM chunk WHERE ordinal >= 0) AS chunks, "
             "coalesce(sum(size), 0) AS bytes FROM document"
         )
         return dict(row)

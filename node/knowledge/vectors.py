@@ -38,7 +38,12 @@ _CHUNKS = 64
 PARTS_MAX = 512
 """Windows of one chunk that are embedded: 150 pages where a whole file is one."""
 _SPECIAL_TOKENS = 6
-_SAVED = "SELECT DISTINCT d.scope, v.hash, v.part, v.data FROM vector v JOIN chunk c ON c.hash = v.hash "
+ABOUT_SCOPE = "about "
+"""In front of a scope: vectors of descriptions lie apart from those of texts."""
+_SAVED = (
+    "SELECT DISTINCT iif(c.ordinal < 0, 'about ', '') || d.scope, v.hash, v.part, v.data "
+    "FROM vector v JOIN chunk c ON c.hash = v.hash "
+)
 _JOINED = _SAVED + "JOIN document d ON d.id = c.document WHERE v.model = ? AND v.part >= 0"
 
 

@@ -12,7 +12,7 @@ from node.audit.decisions.seal import Form
 from node.audit.recorder import Entered, Recorder
 from node.core.clock import Clock
 from node.core.model import Answer, Json, Step
-from node.core.ports import Semantics
+from node.core.ports import Embedded, Semantics
 from node.pipeline.under_way import Policy, Reached, since_ms
 
 Hear = Callable[[Answer, Mapping[str, Json]], None]
@@ -28,6 +28,8 @@ class Decisions:
     semantics: Semantics
     policy: Policy
     hear: Hear = lambda _answer, _entry: None
+    walked: Callable[[Answer, Embedded | None], None] = lambda _answer, _vector: None
+    """Is told every answer that was walked for, and the vector of its question."""
 
     def entry_of(self, answer: Answer, outcomes: Sequence[Reached]) -> Entry:
         """What the log is to hold of an answer, and its private texts."""
@@ -46,6 +48,7 @@ class Decisions:
     async def record(self, answer: Answer, outcomes: Sequence[Reached]) -> Answer:
         entry, private = self.entry_of(answer, outcomes)
         self.hear(answer, entry)
+        self.walked(answer, outcomes[0].vector)
         started = self.clock.monotonic()
         entered = await self.recorder.enter(entry, private, kind="answer")
         if entered.place is None:

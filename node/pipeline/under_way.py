@@ -9,7 +9,7 @@ from node.answer.composed import Composed
 from node.answer.documents import Read
 from node.cache.recall import Recall
 from node.core.clock import Clock
-from node.core.model import Answer, Confidence, Evidence, Query, Route, SourceRef, Step
+from node.core.model import Answer, Confidence, Evidence, InDocuments, Query, Route, SourceRef, Step
 from node.core.normalise import query_hash
 from node.core.ports import Embedded, StoredRecord, Tell
 from node.core.record import ModelRef
@@ -69,6 +69,7 @@ class Ended:
     source: SourceRef
     confidence: Confidence
     store_reason: str
+    documents: InDocuments | None = None
 
 
 @dataclass(frozen=True, slots=True)

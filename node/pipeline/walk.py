@@ -391,6 +391,7 @@ class Pipeline:
             route=route,
             source=ended.source,
             confidence=ended.confidence,
+            documents=ended.documents,
             freshness=Freshness.TIME_SENSITIVE,
         )
         return Reached(answer, walk.vector, None, store_reason=ended.store_reason)
@@ -419,7 +420,13 @@ class Pipeline:
         waited = any(step.stage == "generate" and step.outcome == "timeout" for step in walk.trace)
         self._failures.remember(
             key,
-            Ended(answer.text, answer.source, answer.confidence, outcome.store_reason),
+            Ended(
+                answer.text,
+                answer.source,
+                answer.confidence,
+                outcome.store_reason,
+                answer.documents,
+            ),
             Failure.NO_TIME if waited else Failure.NO_ANSWER,
             patience_s=walk.patience_s,
         )

@@ -11,6 +11,8 @@ from datetime import datetime
 
 RIGHT, WRONG, UNDECIDED = "right", "wrong", "undecided"
 AUDIT, FEEDBACK, SHADOW = "audit", "feedback", "shadow"
+ASKED_AGAIN = "asked_again"
+"""A weak sign, which decides nothing."""
 NEAR_MAX = 8
 
 
@@ -34,7 +36,8 @@ class Hit:
 @dataclass(frozen=True, slots=True)
 class Label:
     """What came out about a hit. ``source``: audit (a random sample, answered afresh), shadow (a would-be
-    hit beside the node's own answer) or feedback (somebody said so)."""
+    hit beside the node's own answer), feedback (somebody said so) or asked_again (within a minute, in other
+    words)."""
 
     hit: Hit
     source: str

@@ -57,9 +57,24 @@ class Decision(BaseModel):
 
 
 class Citation(BaseModel):
-    source: str
-    locator: str = ""
+    source: str = Field(description="of a document its path")
+    locator: str = Field(default="", description="page or heading")
+    snippet: str = ""
     url: str | None = None
+    time: str | None = None
+    cid: str | None = Field(default=None, description="of a document: of its bytes")
+    status: str | None = Field(default=None, description="current, draft, legacy or superseded")
+    last_modified: str | None = None
+
+
+class Contradiction(BaseModel):
+    kind: str = Field(description="supersedes, conflict_with, or values: read out of the words")
+    one: str
+    other: str
+    holds: str | None = Field(default=None, description="the document that holds; null: nothing says which")
+    since: str | None = None
+    said: list[str] = []
+    is_suggestion: bool = False
 
 
 class Answered(BaseModel):
@@ -76,6 +91,13 @@ class Answered(BaseModel):
     cid: str | None = Field(default=None, description="its record, to be read at record://{cid}")
     request_id: str = Field(description="names this answer for validate")
     decision: Decision | None = Field(default=None, description="its entry in the log, for explain")
+    has_contradiction: bool | None = Field(default=None, description="null: no documents were searched")
+    contradictions: list[Contradiction] = []
+    orders_in: list[str] = Field(
+        default=[], description="documents that give orders to their reader, which were not followed"
+    )
+    uncited_figures: list[str] = Field(default=[], description="figures that no document gives")
+    context_size: int | None = Field(default=None, description="documents that it was made from")
 
 
 class Looked(BaseModel):

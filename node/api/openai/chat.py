@@ -80,7 +80,8 @@ def _own_facts(answer: Answer, *, counted: str) -> dict[str, Any]:
         "unverified", "hit", "stale", "decision",
     )  # fmt: skip
     why = answer.hit.reason if answer.hit is not None else answer.store_reason or ""
-    return {**{name: shown[name] for name in names}, "why": why, "usage": counted}
+    own = {name: shown[name] for name in names} | views.documents(answer.documents)
+    return {**own, "why": why, "usage": counted}
 
 
 def _ask(request: web.Request, wanted: Wanted, wish: Directives, context: str | None) -> Ask:

@@ -39,7 +39,7 @@ from node.core.normalise import normalise, query_hash
 from node.core.ports import AuditLog
 from node.core.record import AnswerRecord
 from node.language.same_answer import CHARS_MAX, Sameness, same_answer
-from node.store.hit_label import AUDIT, FEEDBACK, NEAR_MAX, RIGHT, SHADOW, UNDECIDED, WRONG, Hit
+from node.store.hit_label import ASKED_AGAIN, AUDIT, FEEDBACK, NEAR_MAX, RIGHT, SHADOW, UNDECIDED, WRONG, Hit
 from node.store.record_rules import is_private
 
 log = logging.getLogger("neuroswarm.audit")
@@ -184,6 +184,18 @@ class Auditor:
         if len(self._heard) > HEARD_MAX:
             self._heard.popitem(last=False)
         await self._labels.add(hit, FEEDBACK, RIGHT if verdict == "valid" else WRONG)
+
+    def doubted(self, answer: Answer) -> None:
+        """Its asker asked again in other words: a weak label, where a stored answer stands behind it."""
+        query, cid = answer.query, answer.cid
+        if cid is None:
+            return
+        tier = "made" if answer.hit is None else answer.hit.kind
+        hit = Hit(
+            cid, str(answer.route.kind), tier, None, answer.confidence.value, None, query_hash(query.text),
+            is_private=True,
+        )  # fmt: skip
+        self._later(lambda: self._labels.add(hit, ASKED_AGAIN, WRONG))
 
     def _compared(self, hit: Hit, compare: Callable[[], Sameness]) -> Write:
         """The comparison takes its time when its turn has come, not the request's."""

@@ -17,7 +17,7 @@ from node.cache.quality.estimate import Estimates
 from node.cache.quality.tighten import Tightening
 from node.core.clock import Clock
 from node.core.errors import NodeError
-from node.store.hit_label import Hit, Label
+from node.store.hit_label import ASKED_AGAIN, Hit, Label
 from node.store.hit_labels import LabelStore
 from node.store.writer import SqliteFile
 
@@ -122,6 +122,8 @@ class Labels:
 
     def _count(self, label: Label) -> None:
         self._counts[(label.source, label.verdict)] += 1
+        if label.source == ASKED_AGAIN:
+            return
         self.estimates.add(label)
         self.tightening.add(label)
         self.on_change()

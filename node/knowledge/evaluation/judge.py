@@ -6,13 +6,13 @@ Pure. A grade that cannot be read is no grade; ``<think>`` blocks are dropped be
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from node.knowledge.evaluation.questions import Question
 from node.language.tables import read_table
 
-GRADES = range(4)
 ANSWER_CHARS_MAX = 4_000
+PASSAGES_CHARS_MAX = 2_000
 _THINK = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
 _GRADE = re.compile(r'"grade"\s*:\s*"?([0-3])(?!\d)')
 _BARE = re.compile(r"(?<![\d.])([0-3])(?![\d.]*\d)")
@@ -26,6 +26,15 @@ def asked(question: Question, answer: str) -> tuple[str, str]:
     said = table["user"].format(
         question=question.question, expected=expected, answer=answer[:ANSWER_CHARS_MAX]
     )
+    return table["system"].strip(), said.strip()
+
+
+def asked_again(question: str, answer: str, passages: Sequence[str]) -> tuple[str, str]:
+    """The same of an answer that nobody has written an expected fact for: ``passages`` are what is known."""
+    table = read_table(__package__, "judge.toml")
+    known = "\n".join(passages)[:PASSAGES_CHARS_MAX]
+    expected = table["passages"].format(passages=known).strip() if known else table["unknown"]
+    said = table["user"].format(question=question, expected=expected, answer=answer[:PASSAGES_CHARS_MAX])
     return table["system"].strip(), said.strip()
 
 

@@ -15,7 +15,7 @@ import asyncio
 import functools
 import hashlib
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +32,7 @@ from node.models.embedders.network import GRAPH_SHA256, Network
 from node.models.embedders.vectors import usable
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
 NAME = "all-MiniLM-L6-v2-int8"
@@ -189,6 +190,34 @@ class MiniLm:
             raise Unavailable(f"the local embedding model failed: {exc}") from exc
         pooled = iter([row[: len(ids)].mean(axis=0) for row, ids in zip(hidden, known, strict=True)])
         return [None if ids is None else usable(next(pooled), DIM) for ids in encoded]
+
+    def token_vectors(self, text: str) -> NDArray[np.float32]:
+        """One unit vector a token, shape (tokens, ``DIM``), without [CLS] and [SEP]; of a text beyond the
+        window its beginning. Raises ``Unavailable``."""
+        ids = self._tokenizer.encode(text[:CHARS_MAX].encode("utf-8", "replace").decode()).ids
+        ids = [*ids[: TOKENS_MAX - 1], ids[-1]] if len(ids) > TOKENS_MAX else ids
+        try:
+            rows = self._network.hidden([ids])[0][0, 1 : len(ids) - 1]
+        except self._network.errors as exc:
+            raise Unavailable(f"the local embedding model failed: {exc}") from exc
+        return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9), np.float32)
+
+
+class LocalTokens:
+    """Texts as one vector a token, by a model of its own, which loads when the first texts come."""
+
+    def __init__(self, threads: int) -> None:
+        self._open = functools.cache(lambda: MiniLm.open(installed_files(), threads=threads))
+        self._executor = _one_worker()
+
+    async def tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
+        """See ``MiniLm.token_vectors``."""
+        return await asyncio.get_running_loop().run_in_executor(
+            self._executor, lambda: [self._open().token_vectors(text) for text in texts]
+        )
+
+    async def close(self) -> None:
+        self._executor.shutdown(wait=False, cancel_futures=True)
 
 
 class LocalEmbedder(BatchedEmbedder):

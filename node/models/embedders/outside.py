@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from node.core.clock import Clock
 from node.core.errors import Misconfigured, RateLimited, Rejected, Unavailable
 from node.core.guard import Guard
-from node.core.limits import Limits
+from node.core.limits import Limits, Window
 from node.core.model import Check
 from node.core.ports import EmbedderInfo, Vector
 from node.core.settings import Embed
@@ -134,6 +134,7 @@ class OutsideEmbedder(BatchedEmbedder):
             engine.spoken,
             clock,
             Limits(
+                windows=(Window(settings.per_minute, 60.0),) if settings.per_minute else (),
                 concurrency=2,
                 attempts=settings.attempts,
                 # Whether a failing engine is asked at all is decided here, with what it takes to come back.

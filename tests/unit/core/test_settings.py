@@ -117,5 +117,14 @@ def test_use_ollama_must_be_true_or_false() -> None:
         load({"USE_OLLAMA": "llama3"})
 
 
+@pytest.mark.parametrize(("switch", "is_on"), [("1", True), ("0", False), ("", False)])
+def test_rag_use_fallback_forces_keywords(switch: str, is_on: bool) -> None:
+    """S0-19."""
+    assert load({"RAG_USE_FALLBACK": switch}).documents.use_fallback is is_on
+    assert load({}, flags={"documents": {"use_fallback": True}}).documents.use_fallback
+    with pytest.raises(Misconfigured, match="RAG_USE_FALLBACK must be true or false"):
+        load({"RAG_USE_FALLBACK": "keywords"})
+
+
 def test_the_key_of_programs_on_this_machine_is_no_setting() -> None:
     assert load({"NEUROSWARM_API_KEY": "ns_secret"}) == load({})

@@ -81,7 +81,7 @@ async def test_documents_are_listed_anew_when_one_has_changed_and_not_for_each_q
     assert search.shelf(("public",)).by_id == {}
     assert world.corpus.documents(["shared"]) is before
     assert search.shelf(("shared",)) is shelf
-    await world.store.describe(before[0].id, "Rules of the house.", ["house"])
+    await world.store.describe(before[0].id, before[0].sha256, "Rules of the house.", ["house"])
     assert world.corpus.documents(["shared"])[0].description == "Rules of the house."
     assert search.shelf(("shared",)) is not shelf
 
@@ -144,9 +144,9 @@ async def test_another_model_embeds_again_and_old_vectors_are_not_compared(world
     world.write("a.md", RENT)
     await world.ingest()
     [paper] = world.corpus.documents(["shared"])
-    await world.store.describe(paper.id, "Rules of the house.", ["house"])
+    await world.store.describe(paper.id, paper.sha256, "Rules of the house.", ["house"])
     world.bags.info = Bags("other").info
-    assert await world.vectors.catch_up() == 2
+    assert await world.vectors.catch_up() == 3
     await world.vectors.idle()
     assert len(world.near("Rules > Rent\nThe rent is due on the fifth.")) == 2
     await world.ingest()

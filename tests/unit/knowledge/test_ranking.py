@@ -68,7 +68,7 @@ def test_status_costs() -> None:
 
 def test_42_tags_and_none_beside_them() -> None:
     tags = profiles.packaged_tags()
-    assert len(tags) == 42
+    assert len(tags.names) == 42
     assert tags.kept(["github", "HR", "human-resources", "github"]) == ("github",)
     assert tags.of("When is the code freeze on GitHub?") == ("deploy-process", "github")
     assert tags.of("Is the freezer in the cellar?") == ()

@@ -122,9 +122,12 @@ async def test_without_an_embedder_words_find() -> None:
     search = await searched(TEXTS, embedder=NONE)
     found = await retrieve("How long may overnight guests stay?", SCOPES, search)
     assert "guests_2021.md" in paths(found)
-    assert "jaccard" in dict(found[-1].parts)
+    assert "jaccard" not in dict(found[-1].parts)
     forced = replace(await searched(TEXTS), no_embedder=True)
     assert paths(await retrieve("How long may overnight guests stay?", SCOPES, forced)) == paths(found)
+    named = replace(await searched(TEXTS, embedder=NONE), profile=profile("jaccard"))
+    [*_, last] = await retrieve("How long may overnight guests stay?", SCOPES, named)
+    assert "jaccard" in dict(last.parts)
 
 
 async def test_below_the_floor_nothing_is_used() -> None:

@@ -226,3 +226,19 @@ async def test_a_real_server_passes_the_self_test(real_ollama: Ollama) -> None:
     embedder = await factory.load(named, SystemClock())
     assert embedder.info.dim == 384
     await embedder.close()
+
+
+async def test_a_minute_has_so_many_requests(server: OpenAiStandIn, load: Load) -> None:
+    """S3-05: on a clock of ours, so that a minute is over when we say so."""
+    clock = ManualClock()
+    embedder = await load(clock, per_minute=40)
+    already = len(server.requests)
+    for number in range(40 - already):
+        await embedder.embed([f"text {number}"])
+    with pytest.raises(Unavailable, match="may not be asked for another"):
+        await embedder.embed(["one more"])
+    assert len(server.requests) == 40
+    assert embedder.health().status == "warn"
+    clock.advance(61)
+    [vector] = await embedder.embed(["one more"])
+    assert vector is not None
