@@ -24,21 +24,25 @@ class NoNode(Exception):
         super().__init__(f"no node answers at {address} ({why}); start one with: neuroswarm serve")
 
 
-def call(url: str, body: dict[str, Any] | None, timeout_s: float) -> tuple[int, dict[str, Any]]:
-    """One JSON call to a node; the status and the document, problems included. Raises ``NOBODY``."""
+def call(
+    url: str, body: dict[str, Any] | None, timeout_s: float, key: str = ""
+) -> tuple[int, dict[str, Any]]:
+    """One JSON call to a node, with an API key where there is one; the status and the document, problems
+    included. Raises ``NOBODY``."""
     try:
-        with _opened(url, body, timeout_s) as response:
+        with _opened(url, body, timeout_s, key) as response:
             return response.status, _document(response.read(_REPLY_BYTES_MAX))
     except HTTPError as exc:
         with exc:
             return exc.code, _document(exc.read(_REPLY_BYTES_MAX))
 
 
-def _opened(url: str, body: Mapping[str, Any] | None, timeout_s: float) -> HTTPResponse:
+def _opened(url: str, body: Mapping[str, Any] | None, timeout_s: float, key: str = "") -> HTTPResponse:
     if not url.startswith(("http://", "https://")):
         raise ValueError("not an http address")
     data = None if body is None else json.dumps(body).encode()
-    request = Request(url, data=data, headers={"Content-Type": "application/json"})  # noqa: S310 - http only
+    heads = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+    request = Request(url, data=data, headers=heads)  # noqa: S310 - http only
     response: HTTPResponse = build_opener(ProxyHandler({})).open(request, timeout=timeout_s)
     return response
 

@@ -255,11 +255,22 @@ async def test_manifests_tell_of_files_and_of_ghosts(world: World) -> None:
 
 
 async def test_a_head_says_more_than_a_manifest(world: World) -> None:
-    world.write("catalog.csv", "file,status\na.md,active\n")
-    world.write("a.md", "---\nstatus: draft\nsupersedes: b.md\n---\nText.\n")
+    world.write("catalog.csv", "file,status\na.md,draft\n")
+    world.write("a.md", "---\nstatus: legacy\nsupersedes: b.md\n---\nText.\n")
     world.write("b.md", "Text too.\n")
     await world.ingest()
-    assert world.status() == {"a.md": "draft", "b.md": "superseded", "catalog.csv": "current"}
+    assert world.status() == {"a.md": "legacy", "b.md": "superseded", "catalog.csv": "current"}
+
+
+async def test_what_a_draft_wants_to_replace_holds_until_it_is_none(world: World) -> None:
+    draft = "---\nstatus: draft\nsupersedes: b.md\n---\nText.\n"
+    world.write("a.md", draft)
+    world.write("b.md", "Text too.\n")
+    await world.ingest()
+    assert world.status() == {"a.md": "draft", "b.md": "current"}
+    world.write("a.md", draft.replace("draft", "active"))
+    await world.ingest()
+    assert world.status() == {"a.md": "current", "b.md": "superseded"}
 
 
 async def test_what_is_deleted_stays_away_until_it_changes_or_is_asked_for(world: World) -> None:
