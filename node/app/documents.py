@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -20,9 +19,9 @@ from node.core.scheduler import Scheduler
 from node.knowledge.corpus import StoredCorpus, document_of
 from node.knowledge.desk import DocumentDesk
 from node.knowledge.ingest import Ingestor, Runs
-from node.knowledge.model import Document
 from node.knowledge.retrieve import Search
-from node.knowledge.store import Changed, DocumentStore
+from node.knowledge.rows import Changed
+from node.knowledge.store import DocumentStore
 from node.knowledge.used import UsedDocuments, Withdraw
 from node.knowledge.vectors import DocumentVectors
 from node.privacy import private_reason
@@ -34,11 +33,6 @@ FILE = "documents.sqlite"
 USED_FILE = "used_documents.sqlite"
 CATCH_UP_EVERY_S = 60
 COMPARE_EVERY_S = 60
-
-
-def all_documents(connection: sqlite3.Connection) -> list[Document]:
-    """Of every scope."""
-    return [document_of(row) for row in connection.execute("SELECT * FROM document")]
 
 
 async def ended(task: asyncio.Task[None]) -> None:
@@ -95,7 +89,7 @@ class Library:
         way and a disk be full. Raises ``Unavailable``."""
 
         async def compare() -> None:
-            documents = await self.store.file.read(all_documents)
+            documents = map(document_of, await self.store.all())
             await self.used.compare(documents, withdraw, clock.monotonic())
 
         async def again() -> None:

@@ -22,7 +22,8 @@ from node.knowledge.model import Document, Passage
 from node.knowledge.profiles import names
 from node.knowledge.profiles import profile as named
 from node.knowledge.retrieve import Search, retrieve
-from node.knowledge.store import DocumentStore, Row
+from node.knowledge.rows import Row
+from node.knowledge.store import DocumentStore
 
 LISTED_MAX = 500
 SCOPES = (SCOPE_SHARED, "private", SCOPE_PUBLIC)
@@ -134,7 +135,7 @@ class DocumentDesk:
 
     async def _remove_paths(self, paths: Sequence[str]) -> list[str]:
         """Documents by their path in the folder, or with the folder's in front."""
-        rows = [row for folder, _ in await self.store.folders() for row in await self.store.of_folder(folder)]
+        rows = await self.store.all()
         found = [row for row in rows if {row["path"], f"{row['folder']}/{row['path']}"} & set(paths)]
         known = {name for row in found for name in (row["path"], f"{row['folder']}/{row['path']}")}
         if unknown := [path for path in paths if path not in known]:
@@ -180,8 +181,7 @@ class DocumentDesk:
     async def remove(self, document: int, caller: Caller) -> None:
         """Raises ``NotFound``, ``Forbidden``, ``Unavailable``."""
         self._document(document, caller)
-        rows = [row for folder, _ in await self.store.folders() for row in await self.store.of_folder(folder)]
-        row: Row = next((row for row in rows if row["id"] == document), {})
+        row: Row = next((row for row in await self.store.all() if row["id"] == document), {})
         if not row:
             raise NotFound("no such document")
         if not row["folder"].startswith(UPLOADED) and not caller.is_operator:

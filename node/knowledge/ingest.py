@@ -11,9 +11,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -33,7 +33,8 @@ from node.knowledge.formats.extracted import Bounds, Extracted, kind_of
 from node.knowledge.formats.process import FileReader
 from node.knowledge.metadata import Known, settled
 from node.knowledge.model import Chunk
-from node.knowledge.store import DocumentStore, Row, Taken, Vectors, stamped
+from node.knowledge.rows import Row, Taken, Vectors
+from node.knowledge.store import DocumentStore, stamped
 from node.knowledge.vectors import DocumentVectors
 from node.language.sentences import one_line
 from node.language.tongue import language_of
@@ -127,9 +128,7 @@ class Ingestor:
             reader = self._reader()
             try:
                 for file in found.files:
-                    await self._file(
-                        run, root, file, known.get(file.path), removed.get(file.path), reader, again
-                    )
+                    await self._file(run, root, file, known.get(file.path), removed, reader, again)
                     run.done += 1
                     tell(run)
             finally:
@@ -155,7 +154,7 @@ class Ingestor:
         root: Path,
         file: File,
         row: Row | None,
-        removed: str | None,
+        removed: Mapping[str, str],
         reader: FileReader,
         again: bool,
     ) -> None:
@@ -167,7 +166,7 @@ class Ingestor:
         try:
             data = await asyncio.to_thread(folders.read, root, file.path, self._settings.file_bytes_max)
             sha256 = await asyncio.to_thread(lambda: hashlib.sha256(data).hexdigest())
-            if removed == sha256:
+            if self._store.is_removed(removed, str(root), file.path, sha256):
                 run.left_out += 1
                 run.note(file.path, "deleted here before, and still the same file")
                 return
@@ -177,7 +176,9 @@ class Ingestor:
                 return
             modified = datetime.fromtimestamp(file.mtime_ns / 1e9, UTC)
             where = {"scope": run.scope, "folder": str(root), "path": file.path}
+            key = await self._store.key(run.scope)
             taken = await self._taken(where, data, sha256, modified, file.stamp, reader)
+            taken = replace(taken, key=key, before=None if row is None else row["id"])
             await self._check_room(len(data), row)
             run.chunks += await self._put(taken, LARGE_CHUNKS)
         except Rejected as exc:
@@ -244,6 +245,7 @@ class Ingestor:
         if kind_of(path) is None:
             raise BadInput(UNKNOWN_KIND, field="path")
         folder = UPLOADED + scope
+        key = await self._store.key(scope)
         async with self._busy:
             row = next((row for row in await self._store.of_folder(folder) if row["path"] == path), None)
             await self._check_room(len(data), row)
@@ -254,7 +256,7 @@ class Ingestor:
                 taken = await self._taken(where, data, sha256, now, sha256, reader)
             finally:
                 await reader.close()
-            await self._put(taken, LARGE_CHUNKS // 4)
+            await self._put(replace(taken, key=key), LARGE_CHUNKS // 4)
             await self._settle(folder, scope)
             return next(row for row in await self._store.of_folder(folder) if row["path"] == path)
 
@@ -321,7 +323,8 @@ class Ingestor:
         model, vectors = "", _NO_VECTORS
         if self._vectors is not None and len(taken.chunks) <= large:
             try:
-                model, vectors = await self._vectors.of(taken.chunks)
+                named = dict(zip(taken.hashes, taken.chunks, strict=True))
+                model, vectors = await self._vectors.of(named)
             except Unavailable as exc:
                 log.info("event=document_without_vectors path=%r reason=%s", taken.row["path"], exc)
         return (await self._store.put(taken, model, vectors)).count

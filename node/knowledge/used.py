@@ -36,7 +36,7 @@ _VERSION_CHARS = 16
 _ROUNDS_MAX = 100
 
 Used: TypeAlias = tuple[str, str]
-"""A document's CID, and what held of it: see ``used_of``."""
+"""What a document is known as, and what held of it: see ``used_of``."""
 Withdraw = Callable[[str], Awaitable[object]]
 """Withdraw stored answers that have this tag, a thousand at most; true where there were any. Raises
 ``Unavailable``."""
@@ -47,15 +47,16 @@ def used_of(document: Document) -> Used | None:
     bytes."""
     if document.cid is None:
         return None
+    named = document.known_as or str(document.cid)
     holds = (
-        document.cid,
+        named,
         document.scope,
         document.status,
         document.effective,
         document.supersedes,
         document.conflict_with,
     )
-    return str(document.cid), hashlib.sha256(repr(holds).encode()).hexdigest()[:_VERSION_CHARS]
+    return named, hashlib.sha256(repr(holds).encode()).hexdigest()[:_VERSION_CHARS]
 
 
 def tag_of(used: Used) -> str:

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from node.core.errors import Unavailable
-from node.knowledge.store import Changed
+from node.knowledge.rows import Changed
 from tests.documents_kit import World
 
 ROOM_BYTES = 700_000

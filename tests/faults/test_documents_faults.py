@@ -10,7 +10,7 @@ import pytest
 
 from bench.extraction_files import pdf_of
 from node.knowledge.chunks import Text, chunks, profile
-from node.knowledge.store import words_of
+from node.knowledge.rows import words_of
 from tests.documents_kit import World, words
 from tests.faults.kill_kit import told_until_killed
 
