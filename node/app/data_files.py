@@ -15,9 +15,12 @@ from typing import TypeVar
 from node.core.clock import Clock
 from node.core.errors import Damaged
 from node.core.files import translated
+from node.knowledge.schema import SCHEMA as DOCUMENTS
+from node.knowledge.struck import strike
 from node.knowledge.used import SCHEMA as USED
 from node.peers.store.schema import SCHEMA as PEERS
 from node.store.backup.snapshot import format_of
+from node.store.backup.strike import Others
 from node.store.hit_labels import SCHEMA as LABELS
 from node.store.imported_blocks import SCHEMA as FOREIGN
 from node.store.ipns_records import SCHEMA as NAMES
@@ -32,7 +35,10 @@ log = logging.getLogger("neuroswarm")
 
 STATE_FILE = "state.sqlite"
 BLOCKS = "blocks.sqlite"
-DERIVED = ("head_blocks.sqlite", "log_blocks.sqlite", "documents.sqlite")
+DOCUMENTS_FILE = "documents.sqlite"
+STRUCK: Others = {DOCUMENTS_FILE: strike}
+"""Files beside those of records out of which backups take what was erased."""
+DERIVED = ("head_blocks.sqlite", "log_blocks.sqlite", DOCUMENTS_FILE)
 """Made anew by the next start from what is kept elsewhere, but for documents that were uploaded."""
 _STATES_OF: dict[str, tuple[str, ...]] = {
     "head_blocks.sqlite": ("head.json",),
@@ -58,6 +64,7 @@ def formats(folder: Path) -> dict[str, tuple[int, int]]:
     """Of each SQLite file in a folder that no node uses: its format, and the newest that this version reads.
     Blocking. Raises ``CorruptState``."""
     known = {name: schema.version for name, (schema, _) in FILES.items()} | {BLOCKS: BLOCKS_FORMAT}
+    known |= {DOCUMENTS_FILE: DOCUMENTS.version}
     return {
         name: (format_of(folder / name), newest) for name, newest in known.items() if (folder / name).exists()
     }

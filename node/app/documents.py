@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
-from node.app.data_files import renewed
+from node.app.data_files import DOCUMENTS_FILE, renewed
 from node.app.engines import token_count
-from node.app.storage import Ground
-from node.core.clock import Clock
+from node.app.storage import VERSION, Ground
 from node.core.errors import NodeError
 from node.core.model import Check
 from node.core.ports import EmbedderInfo, Semantics, Vector
 from node.core.scheduler import Scheduler
+from node.knowledge.accounts import Accounts
 from node.knowledge.corpus import StoredCorpus, document_of
 from node.knowledge.desk import DocumentDesk
 from node.knowledge.ingest import Ingestor, Runs
@@ -29,10 +29,10 @@ from node.store.writer import SqliteFile
 
 log = logging.getLogger("neuroswarm.documents")
 
-FILE = "documents.sqlite"
 USED_FILE = "used_documents.sqlite"
 CATCH_UP_EVERY_S = 60
 COMPARE_EVERY_S = 60
+SCRUB_EVERY_S = 900
 
 
 async def ended(task: asyncio.Task[None]) -> None:
@@ -75,6 +75,7 @@ class Library:
     vectors: DocumentVectors
     corpus: StoredCorpus
     used: UsedDocuments
+    accounts: Accounts
     search: Search
 
     @property
@@ -82,15 +83,15 @@ class Library:
         return self.store.file, self.used.file
 
     async def follow(
-        self, withdraw: Withdraw, clock: Clock, scheduler: Scheduler, stack: AsyncExitStack
+        self, withdraw: Withdraw, erase: Withdraw, scheduler: Scheduler, stack: AsyncExitStack
     ) -> None:
-        """Withdraw the answers whose documents changed while nobody listened, and from here on those whose
-        documents change: at once, and again every ``COMPARE_EVERY_S`` for a while, for an answer may be under
-        way and a disk be full. Raises ``Unavailable``."""
+        """Withdraw the answers whose documents changed while nobody listened, erase those whose documents
+        were removed, and from here on both: at once, and again every ``COMPARE_EVERY_S`` for a while, for an
+        answer may be under way and a disk be full. Raises ``Unavailable``."""
 
         async def compare() -> None:
             documents = map(document_of, await self.store.all())
-            await self.used.compare(documents, withdraw, clock.monotonic())
+            await self.used.compare(documents, withdraw, self.desk.clock.monotonic(), erase)
 
         async def again() -> None:
             if self.used.has_work:
@@ -122,6 +123,8 @@ class Library:
             scheduler.soon("ingest_at_start", self.desk.look)
             scheduler.every(self.desk.settings.every_s, "ingest_folders", self.desk.look)
         scheduler.every(CATCH_UP_EVERY_S, "embed_documents", self._catch_up)
+        scheduler.every(CATCH_UP_EVERY_S, "log_documents", self.accounts.tell)
+        scheduler.every(SCRUB_EVERY_S, "scrub_documents", self.store.scrub)
 
     async def _catch_up(self) -> None:
         if self.vectors.is_served:
@@ -137,23 +140,26 @@ class Library:
         return Check("documents", "pass", text, observed=counts["documents"], unit="documents")
 
 
-async def open_documents(ground: Ground, semantics: Semantics) -> Library:
-    """Open it. A damaged file is put aside and begun anew: folders are read again, uploads have to be sent
-    again. Raises ``CorruptState``, ``Unavailable``."""
-    path, clock, settings = ground.data_dir / FILE, ground.clock, ground.settings
+async def open_documents(
+    ground: Ground, semantics: Semantics, note_erased: Callable[[Sequence[str]], Awaitable[object]]
+) -> Library:
+    """Open it; ``note_erased`` enters what backups must not bring back. A damaged file is put aside and begun
+    anew: folders are read again, uploads have to be sent again. Raises ``CorruptState``, ``Unavailable``."""
+    path, clock, settings = ground.data_dir / DOCUMENTS_FILE, ground.clock, ground.settings
     store, _ = await renewed(path, clock, lambda: DocumentStore.open(path))
     ground.stack.push_async_callback(store.close)
     count = token_count()
     vectors = await DocumentVectors.open(store, semantics, count, clock, hnsw_above=settings.cache.hnsw_above)
     ground.stack.push_async_callback(vectors.close)
-    ingestor = Ingestor(store, vectors, settings.documents, count, private_reason)
+    used_path = ground.data_dir / USED_FILE
+    used, _ = await renewed(used_path, clock, lambda: UsedDocuments.open(used_path))
+    ground.stack.push_async_callback(used.close)
+    accounts = Accounts(store, used, ground.recorder, note_erased, VERSION)
+    ingestor = Ingestor(store, vectors, settings.documents, count, private_reason, accounts)
     await ingestor.settle()
     runs = Runs(ingestor)
     ground.stack.push_async_callback(runs.close)
     corpus = StoredCorpus(store, vectors)
     search = Search(corpus, Vectors(semantics))
     desk = DocumentDesk(store, corpus, ingestor, runs, settings.documents, clock, search)
-    used_path = ground.data_dir / USED_FILE
-    used, _ = await renewed(used_path, clock, lambda: UsedDocuments.open(used_path))
-    ground.stack.push_async_callback(used.close)
-    return Library(desk, store, vectors, corpus, used, search)
+    return Library(desk, store, vectors, corpus, used, accounts, search)

@@ -133,6 +133,15 @@ class DocumentDesk:
         for folder in self.settings.folders:
             await self.runs.run(Path(folder), self._scope(None, Caller()))
 
+    async def erase(self, scope: str, *, is_dry: bool) -> tuple[int, list[str]]:
+        """Everything that a private scope has; how many documents, and in which folders their files lie
+        still. Raises ``Unavailable``: the next start ends what was begun."""
+        folders = sorted({row["folder"] for row in await self.store.of_scope(scope)} - {UPLOADED + scope})
+        if is_dry:
+            return len(await self.store.uids(scope)), folders
+        await self.runs.stop(scope)
+        return await self.ingestor.erase(scope), folders
+
     async def _remove_paths(self, paths: Sequence[str]) -> list[str]:
         """Documents by their path in the folder, or with the folder's in front."""
         rows = await self.store.all()

@@ -27,6 +27,7 @@ from node.core.errors import BadInput, NodeError, Rejected, Unavailable
 from node.core.ipld import unixfs_file
 from node.core.settings import Documents
 from node.knowledge import folder as folders
+from node.knowledge.accounts import AT_ONCE, ERASED, REMOVED, Accounts
 from node.knowledge.chunks import Count, Text, chunks, headings, profile
 from node.knowledge.folder import File, FolderBounds
 from node.knowledge.formats.extracted import Bounds, Extracted, kind_of
@@ -97,13 +98,16 @@ class Ingestor:
         settings: Documents,
         count: Count,
         screen: Screen,
+        accounts: Accounts | None = None,
     ) -> None:
-        """``vectors``: None where no node runs; they are made when one does."""
+        """``vectors``: None where no node runs; they are made when one does. ``accounts``: None where nobody
+        is told."""
         self._store = store
         self._vectors = vectors
         self._settings = settings
         self._count = count
         self._screen = screen
+        self._accounts = accounts
         self._busy = asyncio.Lock()
 
     # --- a folder ---------------------------------------------------------------------------------
@@ -130,6 +134,8 @@ class Ingestor:
                 for file in found.files:
                     await self._file(run, root, file, known.get(file.path), removed, reader, again)
                     run.done += 1
+                    if run.done % AT_ONCE == 0:
+                        await self._tell()
                     tell(run)
             finally:
                 await reader.close()
@@ -138,10 +144,17 @@ class Ingestor:
             for row in gone:
                 run.note(row["path"], "its file is not there any more")
             await self._settle(str(root), scope)
+            await self._tell()
+            if run.changed or run.missing:
+                await self._store.scrub()
             await self._sample(run)
         run.is_over = True
         tell(run)
         return run
+
+    async def _tell(self) -> None:
+        if self._accounts is not None:
+            await self._accounts.tell()
 
     def _reader(self) -> FileReader:
         limits = self._settings
@@ -258,15 +271,27 @@ class Ingestor:
                 await reader.close()
             await self._put(replace(taken, key=key), LARGE_CHUNKS // 4)
             await self._settle(folder, scope)
+            await self._tell()
             return next(row for row in await self._store.of_folder(folder) if row["path"] == path)
 
     async def remove(self, rows: Sequence[Row]) -> None:
         """Documents and all that was made of them. Raises ``Unavailable``."""
         async with self._busy:
+            if self._accounts is not None:
+                await self._accounts.going(REMOVED, rows)
             await self._store.remove([row["id"] for row in rows])
             for folder, scope in {row["folder"]: row["scope"] for row in rows}.items():
                 await self._settle(folder, scope)
+            await self._tell()
             await self._store.scrub()
+
+    async def erase(self, scope: str) -> int:
+        """All that a private scope has, its key first; how many documents. Does not wait for what is being
+        taken in: that is refused when it is there. Raises ``Unavailable``."""
+        if self._accounts is not None:
+            rows = await self._store.of_scope(scope)
+            await self._accounts.going(ERASED, rows, await self._store.uids(scope))
+        return await self._store.erase(scope)
 
     async def _taken(
         self,
@@ -353,6 +378,13 @@ class Runs:
             self._tasks[name] = work
             work.add_done_callback(lambda _: self._tasks.pop(name, None))
         return name
+
+    async def stop(self, scope: str) -> None:
+        """Stop what brings documents into a scope."""
+        tasks = [task for name, task in self._tasks.items() if self._runs[name].scope == scope]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def run(self, folder: Path, scope: str) -> None:
         """One run to its end. Raises ``Unavailable`` where it failed."""

@@ -25,7 +25,7 @@ class Document:
     """One file. ``path``: POSIX, below the folder that was ingested. ``cid``: the UnixFS root of its bytes,
     None where the file is missing. ``sha256``: hex of its bytes. ``supersedes``, ``conflict_with``: paths of
     other documents, as a manifest or the front matter says. ``description``: by a model, apart from the
-    text. ``known_as``: the CID where anybody may read it; of a private document what stands for it."""
+    text. ``known_as``: the CID where anybody may read it, else what stands for it."""
 
     id: int
     scope: str

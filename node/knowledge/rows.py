@@ -95,7 +95,7 @@ def _clear_chunk(row: sqlite3.Row) -> Chunk:
 def chunk_of(row: sqlite3.Row, sealer: Sealer) -> Chunk:
     """A row of ``CHUNKS``. Raises ``CorruptState``, ``NotFound``."""
     if row["words"] is None:
-        if row["digest"] != chunk_digest(row):
+        if row["digest"] != chunk_digest(dict(row)):
             raise CorruptState(f"chunk {row['id']} of a document is damaged")
         return _clear_chunk(row)
     key = sealer.key(row["scope"])
@@ -131,7 +131,7 @@ def _save(connection: sqlite3.Connection, sealer: Sealer, row: Row) -> int:
 def _shown(sealer: Sealer, row: sqlite3.Row) -> dict[str, Any]:
     """What can be read of a row."""
     try:
-        return sealer.shown(row)
+        return sealer.shown(dict(row))
     except NodeError:
         return {**dict(row), "known_as": ""}
 

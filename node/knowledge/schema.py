@@ -3,7 +3,7 @@
 Format 2 (``PRAGMA user_version``), application id ``NSd1``. ``document.folder`` is the absolute path of the
 folder that it lies in, or ``@`` and the scope of an upload; ``sha256`` is empty while its file is not there,
 ``stamp`` tells whether a file is the one that was read. ``uid`` names the document as long as it is here,
-whatever its bytes, and says nothing of it; ``nonce``: what the log calls it by (``logged_as``). ``chunk.hash`` is of what is
+whatever its bytes, and says nothing of it; ``nonce``: for ``logged_as``. ``chunk.hash`` is of what is
 embedded; ``vector`` has one row for each window of it (``part``), in float16, or part -1 where nothing of it
 can be embedded. ``keyword`` is an FTS5 index without its text. ``removed``: what was deleted by hand and lies
 there still, with the hash that it had, or ``ANY``. ``entry``: changes that the log has not been told of.
@@ -67,8 +67,9 @@ def new_name() -> str:
 
 
 def logged_as(row: Mapping[str, Any]) -> str:
-    """What the log calls a version of a document: its CID where that is public, else 32 hex digits that say
-    nothing once the document and its nonce are gone; empty where it has no bytes."""
+    """What a version of a document is called where its hash must not stand: its CID where that is public,
+    else 32 hex digits that say nothing once the document and its nonce are gone; empty where it has no
+    bytes."""
     if not row["cid"] or row["scope"] == SCOPE_PUBLIC:
         return row["cid"] or ""
     return hmac.digest(row["nonce"].encode(), row["cid"].encode(), "sha256").hex()[:32]

@@ -31,7 +31,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from node.core.clock import random_bytes
 from node.core.errors import CorruptState, NodeError, NotFound, Unavailable
-from node.knowledge.schema import digest_of
+from node.knowledge.schema import digest_of, logged_as
 from node.store.record_keys import KEY_BYTES, NONCE_BYTES, RecordKeys
 from node.store.record_rules import is_private
 
@@ -201,15 +201,14 @@ class Sealer:
         }
 
     def shown(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """A row as it was given, with ``known_as``: the CID, or of a private document what stands for it.
-        Raises ``NotFound``, ``CorruptState``."""
+        """A row as it was given, with ``known_as`` (``schema.logged_as``). Raises ``NotFound``,
+        ``CorruptState``."""
         found = dict(row)
         if found["sealed"] is None:
             if found["digest"] != digest_of(found):
                 raise CorruptState(f"what is known of the document {found['id']} is damaged")
-            return found | {"known_as": found["cid"] or ""}
+            return found | {"known_as": logged_as(found)}
         key = self.key(found["scope"])
         assert key is not None
         found |= orjson.loads(key.open(found["uid"].encode(), found["sealed"]))
-        named = key.name(b"version", found["sha256"].encode()).hex()[:32]
-        return found | {"known_as": named if found["cid"] else ""}
+        return found | {"known_as": logged_as(found)}

@@ -70,7 +70,7 @@ async def test_only_what_has_changed_is_done_again(world: World) -> None:
     assert world.said("number")
     assert "It says number 3." not in world.said("number")
     assert "It says number 3." not in world.near("It says number 3.")
-    assert world.gone == [str(before["f3.md"].cid)]
+    assert world.gone == [before["f3.md"].known_as]
 
 
 async def test_documents_are_listed_anew_when_one_has_changed_and_not_for_each_question(world: World) -> None:
@@ -250,7 +250,7 @@ async def test_manifests_tell_of_files_and_of_ghosts(world: World) -> None:
     await world.ingest()
     assert world.status()["rent_v1.md"] == "current"
     assert "ghost.md" not in world.status()
-    assert {str(papers[name].cid) for name in ("rent_v1.md", "rent_v2.md", "catalog.csv")} == set(world.gone)
+    assert {papers[name].known_as for name in ("rent_v1.md", "rent_v2.md", "catalog.csv")} == set(world.gone)
     assert all(text.startswith("file") for text in world.bags.texts), "the papers are not embedded again"
 
 
