@@ -244,7 +244,8 @@ def remove(connection: sqlite3.Connection, sealer: Sealer, ids: Sequence[int], *
             gone = {"cid": None, "sha256": "", "stamp": "", "size": 0, "fields": "{}", "manifest": "[]"}
             _save(connection, sealer, shown | gone | {"status": "missing"})
         else:
-            forget(connection, row, row["sha256"])
+            named = sealer.named(dict(row))
+            forget(connection, named, named["sha256"])
     drop_unused(connection, hashes)
     cids = tuple(name for row in rows if (name := _shown(sealer, row)["known_as"]))
     return Changed(tuple(hashes), cids, len(rows), bool(hashes))

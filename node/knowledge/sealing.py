@@ -180,6 +180,15 @@ class Sealer:
         """What stands for a path; the path itself where nothing was ever sealed."""
         return self._keys.mark("document", f"{folder}\0{path}") if self._keys.is_here else path
 
+    def named(self, row: dict[str, Any]) -> dict[str, Any]:
+        """A row as it is stored with names for path and hash, also one that is not sealed. Raises
+        ``Unavailable``."""
+        if row["sealed"] is not None:
+            return row
+        self._keys.begin()
+        path, sha256 = self.path(row["folder"], row["path"]), self.sha256(row["sha256"])
+        return {**row, "path": path, "sha256": sha256}
+
     def sha256(self, sha256: str) -> str:
         """What stands for the hash of a file."""
         return self._keys.mark("document sha256", sha256) if self._keys.is_here else sha256
