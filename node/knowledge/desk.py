@@ -156,7 +156,8 @@ class DocumentDesk:
 
     async def upload(self, path: str, data: bytes, scope: str | None, caller: Caller) -> dict[str, Any]:
         """Take one file in. Raises ``BadInput``, ``Forbidden``, ``Rejected``, ``Unavailable``."""
-        row = await self.ingestor.upload(path, data, self._scope(scope, caller), self.clock.now())
+        kept = SCOPE_SHARED if caller.sees_shared else private_scope(caller.tenant)
+        row = await self.ingestor.upload(path, data, self._scope(scope, caller), self.clock.now(), kept)
         return {**shown(self._document(row["id"], caller)), "note": row["note"]}
 
     def listed(self, caller: Caller, after: int) -> list[dict[str, Any]]:

@@ -241,8 +241,11 @@ class Ingestor:
 
     # --- one file ---------------------------------------------------------------------------------
 
-    async def upload(self, path: str, data: bytes, scope: str, now: datetime) -> Row:
-        """One file by its name in place of the one of that name; its row. Raises ``BadInput``, ``Rejected``,
+    async def upload(
+        self, path: str, data: bytes, scope: str, now: datetime, kept: str = SCOPE_SHARED
+    ) -> Row:
+        """One file by its name in place of the one of that name; its row. ``kept``: the scope of what is to be
+        public and may not be. Raises ``BadInput``, ``Rejected``,
         ``Unavailable``."""
         parts = path.split("/")
         if (
@@ -258,7 +261,7 @@ class Ingestor:
         if kind_of(path) is None:
             raise BadInput(UNKNOWN_KIND, field="path")
         folder = UPLOADED + scope
-        key = await self._store.key(scope)
+        keys = {one: await self._store.key(one) for one in dict.fromkeys((scope, kept))}
         async with self._busy:
             row = next((row for row in await self._store.of_folder(folder) if row["path"] == path), None)
             await self._check_room(len(data), row)
@@ -266,10 +269,10 @@ class Ingestor:
             try:
                 where = {"scope": scope, "folder": folder, "path": path}
                 sha256 = await asyncio.to_thread(lambda: hashlib.sha256(data).hexdigest())
-                taken = await self._taken(where, data, sha256, now, sha256, reader)
+                taken = await self._taken(where, data, sha256, now, sha256, reader, kept)
             finally:
                 await reader.close()
-            await self._put(replace(taken, key=key), LARGE_CHUNKS // 4)
+            await self._put(replace(taken, key=keys[taken.row["scope"]]), LARGE_CHUNKS // 4)
             await self._settle(folder, scope)
             await self._tell()
             return next(row for row in await self._store.of_folder(folder) if row["path"] == path)
@@ -301,6 +304,7 @@ class Ingestor:
         modified: datetime,
         stamp: str,
         reader: FileReader,
+        kept: str = SCOPE_SHARED,
     ) -> Taken:
         """What is stored of these bytes. A file that cannot be read is stored as that, with the reason, so
         that it is not tried again. Raises ``Unavailable``."""
@@ -314,7 +318,7 @@ class Ingestor:
         blocks = await asyncio.to_thread(lambda: list(unixfs_file.blocks(data)))
         scope, note = where["scope"], found.note
         if scope == SCOPE_PUBLIC and (why := await asyncio.to_thread(self._why_not_public, found, cut)):
-            scope, note = SCOPE_SHARED, "; ".join(filter(None, (note, f"{KEPT}: {why}")))
+            scope, note = kept, "; ".join(filter(None, (note, f"{KEPT}: {why}")))
         row = {
             **where,
             "scope": scope,

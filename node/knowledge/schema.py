@@ -7,7 +7,7 @@ whatever its bytes, and says nothing of it; ``nonce``: for ``logged_as``. ``chun
 embedded; ``vector`` has one row for each window of it (``part``), in float16, or part -1 where nothing of it
 can be embedded. ``keyword`` is an FTS5 index without its text. ``removed``: what was deleted by hand and lies
 there still, by names of its path and of the hash that it had, or ``ANY``. ``entry``: changes that the log has
-not been told of. ``digest`` covers a row that is not sealed. Of private documents the file holds what ``sealing`` says.
+not been told of. ``digest`` covers a row that is not sealed. What is private lies as ``sealing`` says.
 """
 
 from __future__ import annotations
