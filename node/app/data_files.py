@@ -15,6 +15,7 @@ from typing import TypeVar
 from node.core.clock import Clock
 from node.core.errors import Damaged
 from node.core.files import translated
+from node.knowledge.schema import MADE
 from node.knowledge.schema import SCHEMA as DOCUMENTS
 from node.knowledge.struck import strike
 from node.knowledge.used import SCHEMA as USED
@@ -38,8 +39,8 @@ BLOCKS = "blocks.sqlite"
 DOCUMENTS_FILE = "documents.sqlite"
 STRUCK: Others = {DOCUMENTS_FILE: strike}
 """Files beside those of records out of which backups take what was erased."""
-DERIVED = ("head_blocks.sqlite", "log_blocks.sqlite", DOCUMENTS_FILE)
-"""Made anew by the next start from what is kept elsewhere, but for documents that were uploaded."""
+DERIVED = ("head_blocks.sqlite", "log_blocks.sqlite")
+"""Made anew by the next start from what is kept elsewhere."""
 _STATES_OF: dict[str, tuple[str, ...]] = {
     "head_blocks.sqlite": ("head.json",),
     "log_blocks.sqlite": ("log_blocks.json", "publications_blocks.json"),
@@ -52,6 +53,7 @@ FILES: dict[str, tuple[Schema, files.Fill[int]]] = {
     "labels.sqlite": (LABELS, files.all_rows(LABELS)),
     "refuted.sqlite": (REFUTED, files.all_rows(REFUTED)),
     "foreign.sqlite": (FOREIGN, files.all_rows(FOREIGN, derived=("total",))),
+    DOCUMENTS_FILE: (DOCUMENTS, files.all_rows(DOCUMENTS, derived=MADE, reset={"document": {"is_owed": 1}})),
     "used_documents.sqlite": (USED, files.all_rows(USED)),
     "peers.sqlite": (PEERS, files.all_rows(PEERS, derived=("total", "tally"), reset={"root": _COUNTED})),
 }
@@ -64,7 +66,6 @@ def formats(folder: Path) -> dict[str, tuple[int, int]]:
     """Of each SQLite file in a folder that no node uses: its format, and the newest that this version reads.
     Blocking. Raises ``CorruptState``."""
     known = {name: schema.version for name, (schema, _) in FILES.items()} | {BLOCKS: BLOCKS_FORMAT}
-    known |= {DOCUMENTS_FILE: DOCUMENTS.version}
     return {
         name: (format_of(folder / name), newest) for name, newest in known.items() if (folder / name).exists()
     }

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from typing import Literal
 
 from node.app.data_files import DOCUMENTS_FILE, renewed
 from node.app.engines import token_count
@@ -33,6 +34,12 @@ USED_FILE = "used_documents.sqlite"
 CATCH_UP_EVERY_S = 60
 COMPARE_EVERY_S = 60
 SCRUB_EVERY_S = 900
+_NAMED_MAX = 3
+BEING_READ = "are being read again"
+_RENEWED = (
+    "the file was damaged: what is whole in it was kept, and documents are read again from their bytes; "
+    "those that are missing have to be sent again where no folder has them"
+)
 
 
 async def ended(task: asyncio.Task[None]) -> None:
@@ -77,6 +84,8 @@ class Library:
     used: UsedDocuments
     accounts: Accounts
     search: Search
+    is_renewed: bool = False
+    """The file was damaged, and is made anew from what is whole in it."""
 
     @property
     def files(self) -> tuple[SqliteFile, ...]:
@@ -123,6 +132,8 @@ class Library:
             scheduler.soon("ingest_at_start", self.desk.look)
             scheduler.every(self.desk.settings.every_s, "ingest_folders", self.desk.look)
         scheduler.every(CATCH_UP_EVERY_S, "embed_documents", self._catch_up)
+        scheduler.soon("mend_documents_at_start", self.desk.ingestor.reread)
+        scheduler.every(CATCH_UP_EVERY_S, "mend_documents", self.desk.ingestor.reread)
         scheduler.every(CATCH_UP_EVERY_S, "log_documents", self.accounts.tell)
         scheduler.every(SCRUB_EVERY_S, "scrub_documents", self.store.scrub)
 
@@ -132,21 +143,41 @@ class Library:
 
     async def probe(self) -> Check:
         """How many documents are here, for ``/health``."""
+        lost = sorted(self.store.sealer.lost)[:_NAMED_MAX]
         try:
             counts = await self.store.counts()
         except NodeError as exc:
             return Check("documents", "warn", f"documents cannot be counted: {exc}")
         text = f"{counts['missing']} missing; {counts['chunks']} chunks, {len(self.vectors)} vectors"
-        return Check("documents", "pass", text, observed=counts["documents"], unit="documents")
+        trouble = [
+            *([_RENEWED] if self.is_renewed else []),
+            *(
+                [f"{len(self.store.dropped)} could not be read and were dropped"]
+                if self.store.dropped
+                else []
+            ),
+            *([f"{len(self.store.unreadable)} are damaged and read again"] if self.store.unreadable else []),
+            *(
+                f"the key of {scope} is not in {self.store.sealer.path_of_keys}: put it back"
+                for scope in lost
+            ),
+        ]
+        if counts["owed"]:
+            trouble.append(f"{counts['owed']} {BEING_READ}")
+        if self.store.has_bad_words:
+            trouble.append("the index of keywords is damaged and made anew")
+        status: Literal["pass", "warn"] = "warn" if trouble else "pass"
+        said = "; ".join((*trouble, text))
+        return Check("documents", status, said, observed=counts["documents"], unit="documents")
 
 
 async def open_documents(
     ground: Ground, semantics: Semantics, note_erased: Callable[[Sequence[str]], Awaitable[object]]
 ) -> Library:
-    """Open it; ``note_erased`` enters what backups must not bring back. A damaged file is put aside and begun
-    anew: folders are read again, uploads have to be sent again. Raises ``CorruptState``, ``Unavailable``."""
+    """Open it; ``note_erased`` enters what backups must not bring back. Of a damaged
+    file what is whole is kept, and the rest read again. Raises ``CorruptState``, ``Unavailable``."""
     path, clock, settings = ground.data_dir / DOCUMENTS_FILE, ground.clock, ground.settings
-    store, _ = await renewed(path, clock, lambda: DocumentStore.open(path))
+    store, is_renewed = await renewed(path, clock, lambda: DocumentStore.open(path))
     ground.stack.push_async_callback(store.close)
     count = token_count()
     vectors = await DocumentVectors.open(store, semantics, count, clock, hnsw_above=settings.cache.hnsw_above)
@@ -162,4 +193,4 @@ async def open_documents(
     corpus = StoredCorpus(store, vectors)
     search = Search(corpus, Vectors(semantics))
     desk = DocumentDesk(store, corpus, ingestor, runs, settings.documents, clock, search)
-    return Library(desk, store, vectors, corpus, used, accounts, search)
+    return Library(desk, store, vectors, corpus, used, accounts, search, is_renewed)

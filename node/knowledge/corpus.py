@@ -5,6 +5,7 @@ Scope is a hard filter: it stands in every statement, and the vectors of each sc
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Sequence
 from datetime import date, datetime
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from node.core.errors import CorruptState
 from node.core.ipld.cid import Cid
 from node.knowledge.model import Chunk, Document
 from node.knowledge.rows import Changed, Row, words_of
@@ -24,6 +26,8 @@ from node.language.sentences import WORD, content_words
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray  # numpy may be missing
+
+log = logging.getLogger("neuroswarm.documents")
 
 TERMS_MAX = 32
 _PARTS = 4
@@ -107,7 +111,12 @@ class StoredCorpus:
         asked = terms(query, self._store.sealer.keys(scopes))
         if not asked or limit < 1:
             return []
-        return self._file.read_here(partial(_keyword, asked=asked, scopes=_json(scopes), limit=limit))
+        try:
+            return self._file.read_here(partial(_keyword, asked=asked, scopes=_json(scopes), limit=limit))
+        except CorruptState as exc:  # vectors find without it, until it is made anew
+            log.warning("event=keywords_damaged reason=%s", exc)
+            self._store.has_bad_words = True
+            return []
 
     def dense(
         self, vector: NDArray[np.float32], scopes: Sequence[str], limit: int

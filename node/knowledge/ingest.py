@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from node.core.caller import SCOPE_PUBLIC, SCOPE_SHARED
-from node.core.errors import BadInput, NodeError, Rejected, Unavailable
+from node.core.errors import BadInput, CorruptState, NodeError, NotFound, Rejected, Unavailable
 from node.core.ipld import unixfs_file
 from node.core.settings import Documents
 from node.knowledge import folder as folders
@@ -244,9 +244,8 @@ class Ingestor:
     async def upload(
         self, path: str, data: bytes, scope: str, now: datetime, kept: str = SCOPE_SHARED
     ) -> Row:
-        """One file by its name in place of the one of that name; its row. ``kept``: the scope of what is to be
-        public and may not be. Raises ``BadInput``, ``Rejected``,
-        ``Unavailable``."""
+        """One file by its name in place of the one of that name; its row. ``kept``: the scope of what is to
+        be public and may not be. Raises ``BadInput``, ``Rejected``, ``Unavailable``."""
         parts = path.split("/")
         if (
             not path
@@ -287,6 +286,39 @@ class Ingestor:
                 await self._settle(folder, scope)
             await self._tell()
             await self._store.scrub()
+
+    async def reread(self) -> int:
+        """Documents of which rows were lost or damaged, from their own bytes; how many. Those whose bytes are
+        gone are missing from then on, until their file is read again or sent again. Raises
+        ``Unavailable``."""
+        rows = await self._store.owed_again()
+        if not rows:
+            return 0
+        async with self._busy:
+            reader = self._reader()
+            try:
+                for row in rows:
+                    await self._reread(row, reader)
+            finally:
+                await reader.close()
+            for folder, scope in {row["folder"]: row["scope"] for row in rows}.items():
+                await self._settle(folder, scope)
+            await self._tell()
+        return len(rows)
+
+    async def _reread(self, row: Row, reader: FileReader) -> None:
+        try:
+            data = await self._store.bytes_of(row)
+            if hashlib.sha256(data).hexdigest() != row["sha256"]:
+                raise CorruptState("its bytes are damaged")
+            where = {name: row[name] for name in ("scope", "folder", "path")}
+            modified = datetime.fromisoformat(row["modified"])
+            taken = await self._taken(where, data, row["sha256"], modified, row["stamp"], reader)
+            key = await self._store.key(row["scope"])
+            await self._put(replace(taken, key=key, before=row["id"]), LARGE_CHUNKS)
+        except (CorruptState, NotFound, Rejected) as exc:
+            log.warning("event=document_lost path=%r reason=%s", row["path"], exc)
+            await self._store.remove([row["id"]], missing=True)
 
     async def erase(self, scope: str) -> int:
         """All that a private scope has, its key first; how many documents. Does not wait for what is being

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from node.core.errors import CorruptState, NodeError, Rejected
+from node.core.errors import CorruptState, NodeError, NotFound, Rejected
 from node.core.ipld.cid import RAW, Cid
 from node.knowledge.metadata import Holds
 from node.knowledge.model import Chunk
@@ -86,8 +86,11 @@ def words_of(text: str) -> str:
 
 
 def _clear_chunk(row: sqlite3.Row) -> Chunk:
+    heading = ()
+    with suppress(orjson.JSONDecodeError):  # damaged: what goes by it is told by the digest
+        heading = tuple(orjson.loads(row["heading"]))
     return Chunk(
-        row["id"], row["document"], row["ordinal"], row["text"], tuple(orjson.loads(row["heading"])),
+        row["id"], row["document"], row["ordinal"], row["text"], heading,
         row["start"], row["end"], row["page"],
     )  # fmt: skip
 
@@ -112,6 +115,11 @@ def _about_vector(hash_: bytes, model: str, part: int) -> bytes:
     return b"%b/%d/%b" % (hash_, part, model.encode())
 
 
+def tolerant(connection: sqlite3.Connection) -> None:
+    """Let damaged texts be read: their row's digest tells that they are."""
+    connection.text_factory = lambda data: data.decode("utf-8", "replace")
+
+
 # --- in the writer thread ---------------------------------------------------------------------------
 
 
@@ -123,7 +131,7 @@ def _save(connection: sqlite3.Connection, sealer: Sealer, row: Row) -> int:
     else:
         stored = sealer.hidden(key, stored)
     if "id" in stored:
-        connection.execute(f"UPDATE document SET {_set(stored)} WHERE id = :id", stored)  # noqa: S608
+        connection.execute(f"UPDATE document SET {_set(stored)} WHERE id = :id", stored)  # noqa: S608 - names of columns, ours
         return int(stored["id"])
     return int(connection.execute(insert("document", stored), stored).lastrowid or 0)
 
@@ -175,7 +183,7 @@ def put(
     row = {**_FRESH, "uid": new_name(), "nonce": new_name(), **(before or {}), **new}
     if before is not None and is_other:  # what was said of the former bytes
         row |= {"description": "", "tags": "[]", "last_modified": ""}
-    document = _save(connection, sealer, row)
+    document = _save(connection, sealer, row | {"is_owed": 0})
     for cid, data in taken.blocks:
         name = cid.multihash if key is None else key.name(b"block", cid.multihash)
         bytes_ = data if key is None else key.seal(name, data)
@@ -242,6 +250,7 @@ def remove(connection: sqlite3.Connection, sealer: Sealer, ids: Sequence[int], *
         if missing and (shown := sealer.shown(row)):
             _enter(connection, shown, "missing")
             gone = {"cid": None, "sha256": "", "stamp": "", "size": 0, "fields": "{}", "manifest": "[]"}
+            gone["is_owed"] = 0
             _save(connection, sealer, shown | gone | {"status": "missing"})
         else:
             named = sealer.named(dict(row))
@@ -353,6 +362,43 @@ def seal_old(connection: sqlite3.Connection, sealer: Sealer, limit: int) -> int:
     return len(rows)
 
 
+def drop_unreadable(connection: sqlite3.Connection, sealer: Sealer) -> list[str]:
+    """Documents that nobody can tell from others any more: their row is damaged, or the row of their key is
+    lost. Their files are read again; what was uploaded has to be sent again. In what folders they lay."""
+    folders: list[str] = []
+    for row in connection.execute("SELECT * FROM document").fetchall():
+        try:
+            sealer.shown(dict(row))
+        except NodeError:
+            if row["scope"] in sealer.lost:
+                continue  # its key may be put back
+            drop_unused(connection, clear(connection, row["id"]))
+            connection.execute("DELETE FROM document WHERE id = ?", (row["id"],))
+            folders.append(row["folder"])
+    return folders
+
+
+def rebuild_words(connection: sqlite3.Connection) -> None:
+    """The index of keywords, anew from the chunks."""
+    connection.execute("INSERT INTO keyword (keyword) VALUES ('delete-all')")
+    for row in connection.execute("SELECT * FROM chunk ORDER BY id"):
+        words = words_of(_clear_chunk(row).searched) if row["words"] is None else row["words"]
+        connection.execute("INSERT INTO keyword (rowid, words) VALUES (?, ?)", (row["id"], words))
+
+
+def block(connection: sqlite3.Connection, sealer: Sealer, scope: str, cid: Cid) -> bytes:
+    """A block of a document of this scope. Raises ``NotFound``, ``CorruptState``."""
+    key = sealer.key(scope)
+    name = cid.multihash if key is None else key.name(b"block", cid.multihash)
+    row = connection.execute("SELECT data FROM block WHERE multihash = ?", (name,)).fetchone()
+    if row is None:
+        raise NotFound(f"block {cid} is not here")
+    data = bytes(row[0]) if key is None else key.open(name, row[0])
+    if not cid.matches(data):
+        raise CorruptState(f"the block {cid} has other bytes")
+    return data
+
+
 def _of_multihash(multihash: bytes) -> Cid:
     return Cid(RAW, multihash[2:])
 
@@ -362,6 +408,7 @@ def _of_multihash(multihash: bytes) -> Cid:
 
 def owed(connection: sqlite3.Connection, sealer: Sealer, model: str, limit: int) -> list[tuple[bytes, Chunk]]:
     has = "SELECT 1 FROM vector v WHERE v.hash = c.hash AND v.model = ?"
+    tolerant(connection)
     lost = "d.scope NOT IN (SELECT value FROM json_each(?))"
     look = f"{CHUNKS} WHERE NOT EXISTS ({has}) AND {lost} GROUP BY c.hash ORDER BY c.id LIMIT ?"
     rows = connection.execute(look, (model, orjson.dumps([*sealer.lost]).decode(), limit)).fetchall()

@@ -8,6 +8,7 @@ embedded; ``vector`` has one row for each window of it (``part``), in float16, o
 can be embedded. ``keyword`` is an FTS5 index without its text. ``removed``: what was deleted by hand and lies
 there still, by names of its path and of the hash that it had, or ``ANY``. ``entry``: changes that the log has
 not been told of. ``digest`` covers a row that is not sealed. What is private lies as ``sealing`` says.
+``is_owed``: it has to be read again from its blocks, for its chunks were lost.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ _COLUMNS_1 = (
     ("document", "nonce", "TEXT NOT NULL DEFAULT ''"),
     ("document", "sealed", "BLOB"),
     ("document", "digest", "BLOB"),
+    ("document", "is_owed", "INTEGER NOT NULL DEFAULT 0"),
     ("chunk", "words", "TEXT"),
     ("chunk", "digest", "BLOB"),
 )
@@ -46,6 +48,8 @@ DIGESTED = (
     *("fields", "manifest", "title", "status", "last_modified", "effective", "supersedes", "conflict_with"),
     *("in_manifest", "tags", "language", "description"),
 )
+MADE = ("chunk", "vector", "keyword", *(f"keyword_{one}" for one in ("data", "idx", "docsize", "config")))
+"""Tables that are made anew from what the others hold."""
 _OF_A_CHUNK = ("ordinal", "heading", "text", "start", "end", "page")
 _DIGEST_BYTES = 8
 
@@ -136,6 +140,7 @@ CREATE TABLE document (
     nonce TEXT NOT NULL DEFAULT '',
     sealed BLOB,
     digest BLOB,
+    is_owed INTEGER NOT NULL DEFAULT 0,
     UNIQUE (folder, path)
 );
 CREATE INDEX document_by_scope ON document (scope);

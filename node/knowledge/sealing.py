@@ -96,6 +96,10 @@ class Sealer:
         self.lost: frozenset[str] = frozenset()
         """Scopes whose key cannot be had."""
 
+    @property
+    def path_of_keys(self) -> Path:
+        return self._keys.path
+
     def load(self, connection: sqlite3.Connection) -> list[str]:
         """Read the keys; scopes whose key was destroyed or given up, and what is left of them has to go."""
         rows = connection.execute("SELECT * FROM scope_key").fetchall()

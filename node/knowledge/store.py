@@ -23,6 +23,7 @@ import orjson
 
 from node.core.caller import SCOPE_PUBLIC
 from node.core.errors import CorruptState, NotFound, Unavailable
+from node.core.ipld import unixfs_file
 from node.core.ipld.cid import Cid
 from node.knowledge import rows
 from node.knowledge.metadata import Holds
@@ -49,6 +50,10 @@ class DocumentStore(FileStore):
         self.listeners: list[Callable[[Changed], None]] = []
         self.unreadable: set[int] = set()
         """Documents of which a row was met that is not as it was written."""
+        self.dropped: list[str] = []
+        """In what folders documents lay that were dropped at the start: see ``rows.drop_unreadable``."""
+        self.has_bad_words = False
+        """The index of keywords is damaged, and to be made anew."""
         self._has_old_words = True
 
     @classmethod
@@ -57,16 +62,20 @@ class DocumentStore(FileStore):
         short is ended. Raises ``CorruptState`` and ``Unavailable``."""
         sealer = Sealer(path.parent / "keys" / FILE)
         gone: list[str] = []
+
+        def prepare(connection: sqlite3.Connection) -> None:
+            rows.tolerant(connection)
+            gone.extend(sealer.load(connection))
+
         try:
-            file = await SqliteFile.open(
-                path, SCHEMA, hooks=Hooks(prepare=lambda connection: gone.extend(sealer.load(connection)))
-            )
+            file = await SqliteFile.open(path, SCHEMA, hooks=Hooks(prepare=prepare))
         except BaseException:
             sealer.close()
             raise
         self = cls(file, sealer)
         for scope in gone:
             await self._erase_rest(scope)
+        self.dropped = await self._file.write(rows.drop_unreadable, sealer)
         while await self._file.write(rows.seal_old, sealer, _AT_ONCE):
             pass
         return self
@@ -146,6 +155,7 @@ class DocumentStore(FileStore):
     def rows_here(self, connection: sqlite3.Connection, where: str, values: Sequence[Any]) -> list[Row]:
         """Rows of ``document``, by folder and path, as they were given, with ``known_as``; what is damaged
         is left out."""
+        rows.tolerant(connection)
         found: list[dict[str, Any]] = []
         for row in connection.execute(f"SELECT * FROM document WHERE {where}", values):
             try:
@@ -159,6 +169,7 @@ class DocumentStore(FileStore):
 
     def chunks_here(self, connection: sqlite3.Connection, where: str, values: Sequence[Any]) -> list[Chunk]:
         """Chunks that are as they were written."""
+        rows.tolerant(connection)
         found: list[Chunk] = []
         for row in connection.execute(f"{CHUNKS} WHERE {where}", values):
             try:
@@ -185,6 +196,26 @@ class DocumentStore(FileStore):
     async def all(self) -> list[Row]:
         """Rows of ``document``. Raises ``Unavailable``."""
         return await self._file.read(self.rows_here, "1", ())
+
+    async def owed_again(self) -> list[Row]:
+        """Documents whose chunks were lost, or of which a damaged one was met."""
+        if self.has_bad_words:
+            await self._file.write(rows.rebuild_words)
+            self.has_bad_words = False
+        met = orjson.dumps([*self.unreadable]).decode()
+        self.unreadable.clear()
+        where = "sha256 <> '' AND (is_owed OR id IN (SELECT value FROM json_each(?)))"
+        return await self._file.read(self.rows_here, where, (met,))
+
+    async def bytes_of(self, row: Row) -> bytes:
+        """The bytes of a document's file. Raises ``NotFound``, ``CorruptState``, ``Rejected``."""
+
+        def read(connection: sqlite3.Connection) -> bytes:
+            return unixfs_file.read(
+                Cid.parse(row["cid"]), partial(rows.block, connection, self.sealer, row["scope"])
+            )
+
+        return await self._file.read(read)
 
     async def folders(self) -> list[tuple[str, str]]:
         """Each folder, and the scope of what lies in it."""
@@ -220,10 +251,11 @@ class DocumentStore(FileStore):
         return [row[0] for row in await self._file.rows("SELECT uid FROM document WHERE scope = ?", (scope,))]
 
     async def counts(self) -> dict[str, int]:
-        """``documents`` that are there, ``missing``, ``chunks``, ``bytes``."""
+        """``documents`` that are there, ``missing``, ``chunks``, ``bytes``; ``owed``: to be read again."""
         [row] = await self._file.rows(
             "SELECT count(*) FILTER (WHERE sha256 <> '') AS documents, "
             "count(*) FILTER (WHERE sha256 = '') AS missing, (SELECT count(*) FROM chunk) AS chunks, "
+            "count(*) FILTER (WHERE is_owed AND sha256 <> '') AS owed, "
             "coalesce(sum(size), 0) AS bytes FROM document"
         )
         return dict(row)
