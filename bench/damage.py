@@ -31,6 +31,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from node.app.documents import BEING_READ
 from node.app.fix import fix
 from node.app.restore import keys_after, keys_before, restore
 from node.audit.decisions import epochs
@@ -49,7 +50,7 @@ from node.store.guard import read_loss
 from tests import upkeep_kit
 from tests.faults.damage_kit import answer
 from tests.faults.io_world import PATIENCE_S
-from tests.faults.node_kit import Client, environ_of, start, typed
+from tests.faults.node_kit import Client, environ_of, eventually, start, typed
 
 SHARED, PRIVATE = range(24), range(24, 32)
 ERASED, INVALID = (20, 30), 21
@@ -65,6 +66,8 @@ KINDS = (
     "data/peers.sqlite",
     "data/labels.sqlite",
     "data/refuted.sqlite",
+    "data/documents.sqlite",
+    "data/used_documents.sqlite",
     "data/head.json",
     "data/stored.json",
     "data/knowledge-index.json",
@@ -80,10 +83,17 @@ KINDS = (
 )
 OF_LOGS = {"governance_logs", "publications", "archive", "backup", "keys"}
 """With damages there all tiles are read."""
-LOGS = ("ipfs:blocks", "log", "log:files", "log:archive:files", "log:publications:files")
+LOGS = ("documents", "ipfs:blocks", "log", "log:files", "log:archive:files", "log:publications:files")
 """What of health a damage belongs to."""
 ENTRIES = 300
 """Of each closed epoch: a complete bundle and a part of one."""
+
+
+PAPERS = range(9)
+
+
+def paper(number: int) -> str:
+    return f"# Pier {number}\n\nThe word of pier{number}quux is word{number * 7}.\n\n" + "It is wet. " * 6_000
 
 
 def question(number: int) -> str:
@@ -104,6 +114,11 @@ async def make_world(folder: Path) -> Truth:
                 await node.delete(cid)
             elif number == INVALID:
                 await node.judge("invalid", cid=cid)
+        for number in PAPERS:
+            scope = ("shared", "private", "public")[number % 3]
+            name = f"/v1/documents?path={number}.md&scope={scope}"
+            status, reply, _ = await node.send("POST", name, data=paper(number).encode())
+            assert status == 201, reply
         decisions = node.service._p.log
         for _ in range(2):
             await upkeep_kit.fill(decisions, ENTRIES)
@@ -151,6 +166,12 @@ async def ask(node: Client, truth: Truth) -> Counter[str]:
             said["gone"] += not is_gone
         else:
             said["wrong" if is_gone or reply["answer"] != answer(number) else "right"] += 1
+    for number in PAPERS:
+        _, reply = await node.post("/v1/passages", {"query": f"pier{number}quux", "limit": 1})
+        passages = [one["text"] for one in reply.get("passages", ()) if one["source"] == f"{number}.md"]
+        is_right = all(set(text.split()) <= set(paper(number).split()) for text in passages)
+        is_found = any(f"is word{number * 7}." in text for text in passages)
+        said["wrong" if not is_right else "right" if is_found else "none"] += 1
     tiles = await asyncio.gather(*map(node.raw, truth))
     for data, (status, found, _) in zip(truth.values(), tiles, strict=True):
         said["none" if status != 200 else "right" if found == data else "wrong"] += 1
@@ -217,6 +238,7 @@ async def look(folder: Path, truth: Truth) -> tuple[Counter[str], str, bool]:
     """What a node in this folder says; what its health says is wrong; whether it has mended something.
     Raises ``NodeError``."""
     async with running(folder) as node:
+        await eventually(lambda: node.check("documents"), lambda check: BEING_READ not in check["output"])
         found = await ask(node, truth)
         _, health = await node.get("/health")
         checks = {name: check for name, (check, *_) in health["checks"].items() if name in LOGS}

@@ -33,7 +33,8 @@ from node.core.settings import Settings
 from node.knowledge.chunks import Text, chunks, profile
 from node.knowledge.corpus import StoredCorpus
 from node.knowledge.ingest import Ingestor
-from node.knowledge.store import DocumentStore, Taken, hash_of
+from node.knowledge.rows import Taken, hash_of
+from node.knowledge.store import DocumentStore
 from node.knowledge.vectors import DocumentVectors
 from node.models.embedders import factory
 from node.models.embedders.local import TOKENIZER

@@ -114,13 +114,13 @@ class World:
         """Texts of the chunks that keywords find."""
         found = self.corpus.keyword(query, scopes or ("shared",), 10)
         chunks = self.corpus.chunks([number for number, _ in found])
-        return [chunks[number].text for number, _ in found]
+        return [chunks[number].text for number, _ in found if number in chunks]
 
     def near(self, text: str, *scopes: str) -> list[str]:
         """Texts of the chunks that vectors find, the nearest first."""
         found = self.corpus.dense(self.bags.vector(text), scopes or ("shared",), 10)
         chunks = self.corpus.chunks([number for number, _ in found])
-        return [chunks[number].text for number, _ in found]
+        return [chunks[number].text for number, _ in found if number in chunks]
 
     def status(self, *scopes: str) -> dict[str, str]:
         return {one.path: one.status for one in self.corpus.documents(scopes or ("shared",))}

@@ -20,6 +20,7 @@ from typing import Any
 
 import orjson
 
+from node.app.data_files import STRUCK
 from node.app.storage import VERSION, Ground
 from node.audit.decisions.log import DecisionLog
 from node.audit.log.writer import TileLog
@@ -136,7 +137,7 @@ class Backups:
             with folder.held():
                 self._remember(path)
                 self._tell(folder)
-                struck = purging.purge(folder, self._stop)
+                struck = purging.purge(folder, self._stop, STRUCK)
                 manifest = writing.write(
                     folder,
                     source,
@@ -223,7 +224,7 @@ class Backups:
                 self._tell(folder)
                 if purging.is_pending(folder):
                     with folder.held():
-                        purging.purge(folder, self._stop)
+                        purging.purge(folder, self._stop, STRUCK)
                         folder.keep(KEEP_MAX)
 
         async with self._one_at_a_time:

@@ -15,9 +15,13 @@ from typing import TypeVar
 from node.core.clock import Clock
 from node.core.errors import Damaged
 from node.core.files import translated
+from node.knowledge.schema import MADE
+from node.knowledge.schema import SCHEMA as DOCUMENTS
+from node.knowledge.struck import strike
 from node.knowledge.used import SCHEMA as USED
 from node.peers.store.schema import SCHEMA as PEERS
 from node.store.backup.snapshot import format_of
+from node.store.backup.strike import Others
 from node.store.hit_labels import SCHEMA as LABELS
 from node.store.imported_blocks import SCHEMA as FOREIGN
 from node.store.ipns_records import SCHEMA as NAMES
@@ -32,8 +36,11 @@ log = logging.getLogger("neuroswarm")
 
 STATE_FILE = "state.sqlite"
 BLOCKS = "blocks.sqlite"
-DERIVED = ("head_blocks.sqlite", "log_blocks.sqlite", "documents.sqlite")
-"""Made anew by the next start from what is kept elsewhere, but for documents that were uploaded."""
+DOCUMENTS_FILE = "documents.sqlite"
+STRUCK: Others = {DOCUMENTS_FILE: strike}
+"""Files beside those of records out of which backups take what was erased."""
+DERIVED = ("head_blocks.sqlite", "log_blocks.sqlite")
+"""Made anew by the next start from what is kept elsewhere."""
 _STATES_OF: dict[str, tuple[str, ...]] = {
     "head_blocks.sqlite": ("head.json",),
     "log_blocks.sqlite": ("log_blocks.json", "publications_blocks.json"),
@@ -46,6 +53,7 @@ FILES: dict[str, tuple[Schema, files.Fill[int]]] = {
     "labels.sqlite": (LABELS, files.all_rows(LABELS)),
     "refuted.sqlite": (REFUTED, files.all_rows(REFUTED)),
     "foreign.sqlite": (FOREIGN, files.all_rows(FOREIGN, derived=("total",))),
+    DOCUMENTS_FILE: (DOCUMENTS, files.all_rows(DOCUMENTS, derived=MADE, reset={"document": {"is_owed": 1}})),
     "used_documents.sqlite": (USED, files.all_rows(USED)),
     "peers.sqlite": (PEERS, files.all_rows(PEERS, derived=("total", "tally"), reset={"root": _COUNTED})),
 }

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from node.app.data_files import renewed
+from node.app.data_files import DOCUMENTS_FILE, renewed
 from node.app.engines import token_count, token_vectors
-from node.app.storage import Ground
+from node.app.storage import VERSION, Ground
 from node.core.clock import Clock
 from node.core.errors import Misconfigured, NodeError, Unavailable
 from node.core.model import Check
 from node.core.ports import Embedded, EmbedderInfo, Semantics, Vector
 from node.core.scheduler import Scheduler
 from node.core.settings import Settings
+from node.knowledge.accounts import Accounts
 from node.knowledge.corpus import StoredCorpus, document_of
 from node.knowledge.describe import Describer
 from node.knowledge.desk import DocumentDesk
 from node.knowledge.ingest import Ingestor, Runs
-from node.knowledge.model import Document
 from node.knowledge.retrieve import Search
-from node.knowledge.store import Changed, DocumentStore
+from node.knowledge.rows import Changed
+from node.knowledge.store import DocumentStore
 from node.knowledge.used import UsedDocuments, Withdraw
 from node.knowledge.vectors import DocumentVectors, Texts
 from node.privacy import private_reason
@@ -36,15 +36,16 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("neuroswarm.documents")
 
-FILE = "documents.sqlite"
 USED_FILE = "used_documents.sqlite"
 CATCH_UP_EVERY_S = 60
 COMPARE_EVERY_S = 60
-
-
-def all_documents(connection: sqlite3.Connection) -> list[Document]:
-    """Of every scope."""
-    return [document_of(row) for row in connection.execute("SELECT * FROM document")]
+SCRUB_EVERY_S = 900
+_NAMED_MAX = 3
+BEING_READ = "are being read again"
+_RENEWED = (
+    "the file was damaged: what is whole in it was kept, and documents are read again from their bytes; "
+    "those that are missing have to be sent again where no folder has them"
+)
 
 
 async def ended(task: asyncio.Task[None]) -> None:
@@ -115,23 +116,26 @@ class Library:
     vectors: DocumentVectors
     corpus: StoredCorpus
     used: UsedDocuments
+    accounts: Accounts
     search: Search
     own: MultilingualEmbedder | None = None
+    is_renewed: bool = False
+    """The file was damaged, and is made anew from what is whole in it."""
 
     @property
     def files(self) -> tuple[SqliteFile, ...]:
         return self.store.file, self.used.file
 
     async def follow(
-        self, withdraw: Withdraw, clock: Clock, scheduler: Scheduler, stack: AsyncExitStack
+        self, withdraw: Withdraw, erase: Withdraw, scheduler: Scheduler, stack: AsyncExitStack
     ) -> None:
-        """Withdraw the answers whose documents changed while nobody listened, and from here on those whose
-        documents change: at once, and again every ``COMPARE_EVERY_S`` for a while, for an answer may be under
-        way and a disk be full. Raises ``Unavailable``."""
+        """Withdraw the answers whose documents changed while nobody listened, erase those whose documents
+        were removed, and from here on both: at once, and again every ``COMPARE_EVERY_S`` for a while, for an
+        answer may be under way and a disk be full. Raises ``Unavailable``."""
 
         async def compare() -> None:
-            documents = await self.store.file.read(all_documents)
-            await self.used.compare(documents, withdraw, clock.monotonic())
+            documents = map(document_of, await self.store.all())
+            await self.used.compare(documents, withdraw, self.desk.clock.monotonic(), erase)
 
         async def again() -> None:
             if self.used.has_work:
@@ -166,6 +170,10 @@ class Library:
         scheduler.every(CATCH_UP_EVERY_S, "embed_documents", self._catch_up)
         if describer is not None:
             scheduler.every(CATCH_UP_EVERY_S, "describe_documents", describer.work)
+        scheduler.soon("mend_documents_at_start", self.desk.ingestor.reread)
+        scheduler.every(CATCH_UP_EVERY_S, "mend_documents", self.desk.ingestor.reread)
+        scheduler.every(CATCH_UP_EVERY_S, "log_documents", self.accounts.tell)
+        scheduler.every(SCRUB_EVERY_S, "scrub_documents", self.store.scrub)
 
     async def _catch_up(self) -> None:
         if self.vectors.is_served:
@@ -173,25 +181,47 @@ class Library:
 
     async def probe(self) -> Check:
         """How many documents are here, for ``/health``."""
+        lost = sorted(self.store.sealer.lost)[:_NAMED_MAX]
         try:
             counts = await self.store.counts()
         except NodeError as exc:
             return Check("documents", "warn", f"documents cannot be counted: {exc}")
-        if self.own is not None and (own := self.own.health()).status != "pass":
-            return Check("documents", "warn", f"documents are found by keywords only: {own.output}")
         text = f"{counts['missing']} missing; {counts['chunks']} chunks, {len(self.vectors)} vectors"
         if counts["documents"] and self.search.no_embedder:
             text += "; found by keywords alone, as documents.use_fallback (RAG_USE_FALLBACK) says"
         elif counts["documents"] and not self.vectors.is_served:
             text += "; found by keywords alone, for no embedder serves now"
-        return Check("documents", "pass", text, observed=counts["documents"], unit="documents")
+        trouble = [
+            *([_RENEWED] if self.is_renewed else []),
+            *(
+                [f"{len(self.store.dropped)} could not be read and were dropped"]
+                if self.store.dropped
+                else []
+            ),
+            *([f"{len(self.store.unreadable)} are damaged and read again"] if self.store.unreadable else []),
+            *(
+                f"the key of {scope} is not in {self.store.sealer.path_of_keys}: put it back"
+                for scope in lost
+            ),
+        ]
+        if self.own is not None and (own := self.own.health()).status != "pass":
+            trouble.append(f"documents are found by keywords only: {own.output}")
+        if counts["owed"]:
+            trouble.append(f"{counts['owed']} {BEING_READ}")
+        if self.store.has_bad_words:
+            trouble.append("the index of keywords is damaged and made anew")
+        status: Literal["pass", "warn"] = "warn" if trouble else "pass"
+        said = "; ".join((*trouble, text))
+        return Check("documents", status, said, observed=counts["documents"], unit="documents")
 
 
-async def open_documents(ground: Ground, semantics: Semantics) -> Library:
-    """Open it. A damaged file is put aside and begun anew: folders are read again, uploads have to be sent
-    again. Raises ``CorruptState``, ``Unavailable``."""
-    path, clock, settings = ground.data_dir / FILE, ground.clock, ground.settings
-    store, _ = await renewed(path, clock, lambda: DocumentStore.open(path))
+async def open_documents(
+    ground: Ground, semantics: Semantics, note_erased: Callable[[Sequence[str]], Awaitable[object]]
+) -> Library:
+    """Open it; ``note_erased`` enters what backups must not bring back. Of a damaged
+    file what is whole is kept, and the rest read again. Raises ``CorruptState``, ``Unavailable``."""
+    path, clock, settings = ground.data_dir / DOCUMENTS_FILE, ground.clock, ground.settings
+    store, is_renewed = await renewed(path, clock, lambda: DocumentStore.open(path))
     ground.stack.push_async_callback(store.close)
     count = token_count()
     own = own_embedder(settings, clock)
@@ -201,7 +231,11 @@ async def open_documents(ground: Ground, semantics: Semantics) -> Library:
         texts = OwnTexts(own)
     vectors = await DocumentVectors.open(store, texts, count, clock, hnsw_above=settings.cache.hnsw_above)
     ground.stack.push_async_callback(vectors.close)
-    ingestor = Ingestor(store, vectors, settings.documents, count, private_reason)
+    used_path = ground.data_dir / USED_FILE
+    used, _ = await renewed(used_path, clock, lambda: UsedDocuments.open(used_path))
+    ground.stack.push_async_callback(used.close)
+    accounts = Accounts(store, used, ground.recorder, note_erased, VERSION)
+    ingestor = Ingestor(store, vectors, settings.documents, count, private_reason, accounts)
     await ingestor.settle()
     runs = Runs(ingestor)
     ground.stack.push_async_callback(runs.close)
@@ -218,7 +252,4 @@ async def open_documents(ground: Ground, semantics: Semantics) -> Library:
         cosines=(0.0, 1.0) if own is None else own.questions.cosines,
     )
     desk = DocumentDesk(store, corpus, ingestor, runs, settings.documents, clock, search)
-    used_path = ground.data_dir / USED_FILE
-    used, _ = await renewed(used_path, clock, lambda: UsedDocuments.open(used_path))
-    ground.stack.push_async_callback(used.close)
-    return Library(desk, store, vectors, corpus, used, search, own)
+    return Library(desk, store, vectors, corpus, used, accounts, search, own, is_renewed)

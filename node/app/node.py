@@ -137,7 +137,7 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
         await store.records.add(certificate)
     await _log_rules(ground)
     memory = await open_memory(ground)
-    library = await open_documents(ground, memory.semantics)
+    library = await open_documents(ground, memory.semantics, memory.kept.backups.note_erased)
     walk = await open_walk(ground, memory, library)
     mirror = mirror_of(ground)
     daemon = None if mirror is None else mirror.daemon
@@ -162,7 +162,8 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
     _schedule(scheduler, ground, memory, portable, eraser, uses)
     scheduler.every(FLUSH_EVERY_S, "flush_keys", keys.flush)
     scheduler.every(MARK_EVERY_S, "mark_store", guard.mark)
-    await library.follow(_by_tag(ground, memory, eraser), clock, scheduler, stack)
+    by_tag = _by_tag(ground, memory, eraser)
+    await library.follow(by_tag, partial(by_tag, is_erasure=True), scheduler, stack)
     library.schedule(scheduler, walk.describer)
     scheduler.every(JUDGE_EVERY_S, "judge_answers", walk.nightly.tick)
     logs = await open_logs(ground, daemon, scheduler)
@@ -222,13 +223,14 @@ def _watch_clock(ground: Ground, links: Links, stack: AsyncExitStack) -> None:
     watch.start()
 
 
-def _by_tag(ground: Ground, memory: Memory, eraser: Eraser) -> Callable[[str], Awaitable[bool]]:
-    """Withdraws stored answers that have a tag; whether there were any."""
+def _by_tag(ground: Ground, memory: Memory, eraser: Eraser) -> Callable[..., Awaitable[bool]]:
+    """Withdraws, or erases, stored answers that have a tag; whether there were any."""
     records, rememberer = ground.store.records, memory.kept.rememberer
     invalidator = Invalidator(records, rememberer, eraser, ground.recorder, ground.clock, VERSION)
 
-    async def withdraw(tag: str) -> bool:
-        return (await invalidator.run(Invalidation(tag=tag), None)).withdrawn > 0
+    async def withdraw(tag: str, *, is_erasure: bool = False) -> bool:
+        done = await invalidator.run(Invalidation(tag=tag), None, is_erasure=is_erasure)
+        return done.withdrawn > 0
 
     return withdraw
 

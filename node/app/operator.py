@@ -59,7 +59,7 @@ async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
         known = Known(peer_store, admitter, links, ledger)
         peers, _ = desk_of(ground, known, None, partial(published_size, ground.data_dir))
         keys = KeyDesk(await open_keys(ground))
-        library = await open_documents(ground, semantics)
+        library = await open_documents(ground, semantics, kept.backups.note_erased)
         reach = Reach.of(ground, kept.backups)
         yield operator_desk(ground, ipfs, kept, eraser, router, peers, keys, reach, library.desk)
 

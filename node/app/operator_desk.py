@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from node.app.access import KeyDesk
 from node.app.backup import Backups
-from node.app.reach import Place, Reach
+from node.app.reach import UNREACHED, Place, Reach
 from node.app.transfer.cache_file import ALL_SCOPES, BATCH_LINES_MAX, CacheFile, scope_of
 from node.app.transfer.car_file import CarFile
 from node.audit.decisions.rotation import KeyRotation
@@ -56,6 +56,7 @@ _LIMITS: Mapping[type, str] = {
 
 ROOTS_SHOWN = 100
 ERASED_MAX = 100
+_FILES_STAY = "files of the operator's: delete them there; as they are, they are not taken in again"
 """Records in one call; whoever has more calls again."""
 
 Command: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
@@ -201,8 +202,9 @@ class OperatorDesk:
 
     async def erase(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """``{"cid"}``, ``{"query"}`` or ``{"tenant"}``, and ``"dry_run"?`` -> ``{"erased": [{"cid", "scope",
-        "tombstone", "decision"}, …], "more", "places": [{"place", "state", "why"}, …]}``. ``more``: ask
-        again. ``places``: how far that got (``Place``)."""
+        "tombstone", "decision"}, …], "documents", "more", "places": [{"place", "state", "why"}, …]}``.
+        ``documents``: how many a tenant had. ``more``: ask again. ``places``: how far that got
+        (``Place``)."""
         named = {name: asked.get(name) for name in ("cid", "query", "tenant")}
         wanted = {name: value for name, value in named.items() if value is not None}
         is_dry = asked.get("dry_run", False)
@@ -210,15 +212,21 @@ class OperatorDesk:
             raise BadInput("erase takes cid, query or tenant, and dry_run, true or false", field="cid")
         if len(wanted) != 1:
             raise BadInput("erase takes either a CID or a question or a tenant", field="cid")
+        documents, folders = 0, list[str]()
+        if "tenant" in wanted:
+            scope = scope_of(f"private:{_text(wanted['tenant'], 'tenant')}")
+            documents, folders = await self.documents.erase(scope, is_dry=is_dry)
         found, more = await _erased_of(self.erasure, *wanted.popitem(), is_dry=is_dry)
         places: list[Place] = []
-        if found and not is_dry:
+        if (found or documents) and not is_dry:
             imported = [str(one.cid) for one in found if not one.scope]
             await self.backups.note_erased(imported)
             scopes = [one.scope for one in found]
             places = await self.reach.places([str(one.cid) for one in found], scopes)
+            places += [Place(folder, UNREACHED, _FILES_STAY) for folder in folders]
         return {
             "erased": [_erased(one) for one in found],
+            "documents": documents,
             "more": more,
             "places": [one.told() for one in places],
         }
@@ -283,13 +291,19 @@ async def _erased_of(
         except Rejected as exc:
             raise BadInput(str(exc), field="cid") from exc
         return [await erasure.of_cid(named, dry_run=is_dry)], False
-    if not isinstance(value, str) or not 0 < len(value) <= _TEXT_MAX:
-        limit = _LIMITS[str]
-        raise BadInput(f"{kind} must be {limit}", field=kind, limit=limit)
+    value = _text(value, kind)
     if kind == "tenant":
         scope = scope_of(f"private:{value}")
         return await erasure.of_scope(scope, most=ERASED_MAX, dry_run=is_dry)
     return await erasure.of_question(value, most=ERASED_MAX, dry_run=is_dry)
+
+
+def _text(value: object, kind: str) -> str:
+    """Raises ``BadInput``."""
+    if not isinstance(value, str) or not 0 < len(value) <= _TEXT_MAX:
+        limit = _LIMITS[str]
+        raise BadInput(f"{kind} must be {limit}", field=kind, limit=limit)
+    return value
 
 
 async def _accept_loss(folder: Path, asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -85,7 +85,7 @@ class Reach:
         except TimeoutError:
             backups = [Place("backups", UNREACHED, "a folder does not answer; they are told when it does")]
         found = [
-            Place("this node: blocks, versions, verdicts, vectors, the export", REACHED),
+            Place("this node: blocks, versions, verdicts, vectors, documents, the export", REACHED),
             Place(
                 "the decision log, closed epochs too, wherever they lie",
                 REACHED,

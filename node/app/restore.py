@@ -17,7 +17,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from node.app.data_files import formats
+from node.app.data_files import STRUCK, formats
 from node.app.restore_check import checked
 from node.app.restored import mark_restored
 from node.audit.decisions import epochs as epoch_folders
@@ -27,6 +27,7 @@ from node.core.errors import BadInput, Rejected
 from node.core.files import DISK, own_directory, put, translated
 from node.core.identity import Identity
 from node.core.settings import Settings
+from node.knowledge.sealing import FILE as DOCUMENT_KEYS
 from node.store.backup import restoring
 from node.store.backup.folder import ERASED, BackupFolder, read_erased
 from node.store.backup.manifest import Manifest
@@ -119,10 +120,13 @@ def restore(
                 restoring.check_free(directory, replace=replace)
             _check_keys(data_dir, folder, keys, is_new=is_new)
             look = partial(_check_formats, manifest)
-            gone = restoring.stage(folder, manifest, data_dir, log_dir, show, look)
+            gone = restoring.stage(folder, manifest, data_dir, log_dir, show, look, STRUCK)
             staged = data_dir / STAGING
             if is_new:
-                keys = {_RECORD_KEYS: b""}  # known to be gone: else the start asks for them
+                keys = {
+                    _RECORD_KEYS: b"",
+                    DOCUMENT_KEYS: b"",
+                }  # known to be gone: else the start asks for them
             key_dir = data_dir / "keys" if keys is None else _staged_keys(staged, keys)
             identity = Identity.load_or_create(key_dir, now)
             known = None if is_new else identity

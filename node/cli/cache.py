@@ -135,12 +135,14 @@ def erase(args: argparse.Namespace, settings: Settings) -> int:
         raise BadInput("name one: cache erase CID, or --query TEXT, or --tenant NAME", field="cid")
     asked["dry_run"] = args.dry_run
     erased: list[dict[str, Any]] = []
+    documents = 0
     with desk(settings) as do:
         progress = Progress("erasing", None)
         try:
             while True:
                 done = do("erase", asked)
                 erased += done["erased"]
+                documents += done["documents"]
                 progress.show(len(erased), f"{len(erased)} erased")
                 if args.dry_run or not done["more"]:
                     break
@@ -149,12 +151,20 @@ def erase(args: argparse.Namespace, settings: Settings) -> int:
     places = done["places"]
     if args.dry_run:
         more = " and more" if done["more"] else ""
-        lines = [*(one["cid"] for one in erased), f"{len(erased)}{more} fit; nothing was changed"]
+        also = f" and {documents} documents" if documents else ""
+        lines = [*(one["cid"] for one in erased), f"{len(erased)}{more}{also} fit; nothing was changed"]
     else:
-        lines = [*map(_erased_text, erased), *map(_place_text, places)] or ["nothing of that is here"]
-    report = {"erased": erased, "dry_run": args.dry_run, "more": done["more"], "places": places}
+        told = [f"erased {documents} documents"] if documents else []
+        lines = [*told, *map(_erased_text, erased), *map(_place_text, places)] or ["nothing of that is here"]
+    report = {
+        "erased": erased,
+        "documents": documents,
+        "dry_run": args.dry_run,
+        "more": done["more"],
+        "places": places,
+    }
     tell(args, report, lines)
-    return 0 if erased else 1
+    return 0 if erased or documents else 1
 
 
 def _erased_text(one: dict[str, Any]) -> str:

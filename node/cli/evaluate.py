@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,7 @@ from node.cli.terminal import Progress, complain, tell
 from node.core.clock import Clock, SystemClock
 from node.core.errors import BadInput, Unavailable
 from node.core.files import put
-from node.core.settings import Settings
+from node.core.settings import API_KEY, Settings
 from node.knowledge.evaluation import judge, report
 from node.knowledge.evaluation.outcome import Reply
 from node.knowledge.evaluation.questions import Question, Split, questions
@@ -36,7 +37,8 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     if not asked:
         raise BadInput(f"{args.file} holds no question of this split", field="questions")
     wait_s = settings.server.request_timeout_s + 5
-    side = HttpSide(base(args, settings), wait_s, args.profile or "", not args.no_answers)
+    key = os.environ.get(API_KEY, "")
+    side = HttpSide(base(args, settings), wait_s, args.profile or "", not args.no_answers, key=key)
     grader = None
     if args.judge:
         if not args.judge_url:
@@ -114,13 +116,15 @@ def _read(name: str) -> str:
 
 @dataclass(slots=True)
 class HttpSide:
-    """A running node. ``has_search``: whether it has the route that finds without answering."""
+    """A running node. ``has_search``: whether it has the route that finds without answering; ``key``: the API
+    key that it is asked with, empty for none."""
 
     address: str
     wait_s: float
     profile: str = ""
     answers: bool = True
     has_search: bool = True
+    key: str = field(default="", repr=False)
     clock: Clock = field(default_factory=SystemClock)
 
     def ranked(self, question: str) -> tuple[Sequence[str], float] | None:
@@ -160,7 +164,7 @@ class HttpSide:
     def _timed(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any], float]:
         started = self.clock.monotonic()
         try:
-            status, reply = call(f"{self.address}{path}", body, self.wait_s)
+            status, reply = call(f"{self.address}{path}", body, self.wait_s, self.key)
         except NOBODY as exc:
             raise Unavailable(f"the node does not answer: {exc}") from exc
         return status, reply, (self.clock.monotonic() - started) * 1000

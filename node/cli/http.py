@@ -25,11 +25,12 @@ class NoNode(Exception):
 
 
 def call(
-    url: str, body: dict[str, Any] | None, timeout_s: float, method: str | None = None
+    url: str, body: dict[str, Any] | None, timeout_s: float, key: str = "", method: str | None = None
 ) -> tuple[int, dict[str, Any]]:
-    """One JSON call to a node; the status and the document, problems included. Raises ``NOBODY``."""
+    """One JSON call to a node, with an API key where there is one; the status and the document, problems
+    included. Raises ``NOBODY``."""
     try:
-        with _opened(url, body, timeout_s, method) as response:
+        with _opened(url, body, timeout_s, key, method) as response:
             return response.status, _document(response.read(_REPLY_BYTES_MAX))
     except HTTPError as exc:
         with exc:
@@ -37,13 +38,13 @@ def call(
 
 
 def _opened(
-    url: str, body: Mapping[str, Any] | None, timeout_s: float, method: str | None = None
+    url: str, body: Mapping[str, Any] | None, timeout_s: float, key: str = "", method: str | None = None
 ) -> HTTPResponse:
     if not url.startswith(("http://", "https://")):
         raise ValueError("not an http address")
     data = None if body is None else json.dumps(body).encode()
-    headers = {"Content-Type": "application/json"}
-    request = Request(url, data=data, headers=headers, method=method)  # noqa: S310 - http only
+    heads = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+    request = Request(url, data=data, headers=heads, method=method)  # noqa: S310 - http only
     response: HTTPResponse = build_opener(ProxyHandler({})).open(request, timeout=timeout_s)
     return response
 

@@ -5,6 +5,7 @@ Scope is a hard filter: it stands in every statement, and the vectors of each sc
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Sequence
 from datetime import date, datetime
@@ -13,16 +14,20 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from node.core.errors import CorruptState
 from node.core.ipld.cid import Cid
 from node.knowledge.model import Chunk, Document
-from node.knowledge.store import Changed, DocumentStore, words_of
-from node.knowledge.store import _chunk as chunk_of
-from node.knowledge.vectors import ABOUT_SCOPE, DocumentVectors, hash_in
+from node.knowledge.rows import ABOUT_SCOPE, Changed, Row, words_of
+from node.knowledge.sealing import ScopeKey
+from node.knowledge.store import DocumentStore
+from node.knowledge.vectors import DocumentVectors, hash_in
 from node.language.sentences import WORD, content_words
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray  # numpy may be missing
+
+log = logging.getLogger("neuroswarm.documents")
 
 TERMS_MAX = 32
 _PARTS = 4
@@ -36,12 +41,14 @@ def _json(values: Sequence[object]) -> str:
     return orjson.dumps(list(values)).decode()
 
 
-def terms(query: str) -> str:
+def terms(query: str, keys: Sequence[ScopeKey] = ()) -> str:
     """A question as FTS5 is asked: any of its words, those that only join others left out where there are
-    more. Empty where it has none."""
+    more, and what stands for them under these keys. Empty where it has none."""
     words = list(dict.fromkeys(word for word in WORD.findall(words_of(query))))
     telling = [word for word in words if content_words(word)] or words
-    return " OR ".join(f'"{word}"' for word in telling[:TERMS_MAX])
+    telling = telling[:TERMS_MAX]
+    named = [name for key in keys for word in telling for name in key.words(word)]
+    return " OR ".join(f'"{word}"' for word in (*telling, *named))
 
 
 def _keyword(
@@ -65,18 +72,8 @@ def _by_hash(
     return [(row[0], score) for one, score in found for row in connection.execute(look, (one, scopes, about))]
 
 
-def _chunks(connection: sqlite3.Connection, ids: str) -> dict[int, Chunk]:
-    rows = connection.execute(f"SELECT * FROM chunk WHERE id IN {_IN}", (ids,))
-    return {row["id"]: chunk_of(row) for row in rows}
-
-
-def _neighbours(connection: sqlite3.Connection, document: int, first: int, last: int) -> list[Chunk]:
-    look = "SELECT * FROM chunk WHERE document = ? AND ordinal BETWEEN ? AND ? ORDER BY ordinal"
-    return [chunk_of(row) for row in connection.execute(look, (document, first, last))]
-
-
-def document_of(row: sqlite3.Row) -> Document:
-    """A row of ``document``."""
+def document_of(row: Row) -> Document:
+    """A row of ``document``, as the store gives it."""
     return Document(
         id=row["id"],
         scope=row["scope"],
@@ -95,12 +92,8 @@ def document_of(row: sqlite3.Row) -> Document:
         tags=tuple(orjson.loads(row["tags"])),
         description=row["description"],
         language=row["language"],
+        known_as=row["known_as"],
     )
-
-
-def _documents(connection: sqlite3.Connection, scopes: str) -> list[Document]:
-    look = f"SELECT * FROM document WHERE scope IN {_IN} ORDER BY folder, path"
-    return [document_of(row) for row in connection.execute(look, (scopes,))]
 
 
 class StoredCorpus:
@@ -108,7 +101,7 @@ class StoredCorpus:
     ``Unavailable`` where the file cannot be read."""
 
     def __init__(self, store: DocumentStore, vectors: DocumentVectors, *, about: bool = False) -> None:
-        self._about = about
+        self._store, self._about = store, about
         self._file = store.file
         self._vectors = vectors
         self._listed: dict[tuple[str, ...], Sequence[Document]] = {}
@@ -118,11 +111,16 @@ class StoredCorpus:
         self._listed = {}
 
     def keyword(self, query: str, scopes: Sequence[str], limit: int) -> Sequence[tuple[int, float]]:
-        asked = terms(query)
+        asked = terms(query, self._store.sealer.keys(scopes))
         if not asked or limit < 1:
             return []
         look = partial(_keyword, asked=asked, scopes=_json(scopes), limit=limit, about=self._about)
-        return self._file.read_here(look)
+        try:
+            return self._file.read_here(look)
+        except CorruptState as exc:  # vectors find without it, until it is made anew
+            log.warning("event=keywords_damaged reason=%s", exc)
+            self._store.has_bad_words = True
+            return []
 
     def dense(
         self, vector: NDArray[np.float32], scopes: Sequence[str], limit: int
@@ -136,17 +134,22 @@ class StoredCorpus:
         return self._file.read_here(look)[:limit]
 
     def chunks(self, ids: Sequence[int]) -> dict[int, Chunk]:
-        return self._file.read_here(partial(_chunks, ids=_json(ids)))
+        where = f"c.id IN {_IN}"
+        job = partial(self._store.chunks_here, where=where, values=(_json(ids),))
+        return {chunk.id: chunk for chunk in self._file.read_here(job)}
 
     def neighbours(self, document: int, first: int, last: int) -> Sequence[Chunk]:
-        return self._file.read_here(partial(_neighbours, document=document, first=first, last=last))
+        where = "c.document = ? AND c.ordinal BETWEEN ? AND ? ORDER BY c.ordinal"
+        job = partial(self._store.chunks_here, where=where, values=(document, first, last))
+        return self._file.read_here(job)
 
     def documents(self, scopes: Sequence[str]) -> Sequence[Document]:
         """The same sequence as before while no document has changed."""
         listed, asked = self._listed, tuple(scopes)  # a list that a change overtakes is nobody's any more
         found = listed.get(asked)
         if found is None:
-            found = self._file.read_here(partial(_documents, scopes=_json(scopes)))
+            job = partial(self._store.rows_here, where=f"scope IN {_IN}", values=(_json(scopes),))
+            found = [document_of(row) for row in self._file.read_here(job)]
             if len(listed) < _LISTED_MAX:
                 found = listed.setdefault(asked, found)
         return found

@@ -23,7 +23,8 @@ from node.knowledge.model import Document, Passage
 from node.knowledge.profiles import names
 from node.knowledge.profiles import profile as named
 from node.knowledge.retrieve import Search, retrieve
-from node.knowledge.store import DocumentStore, Row
+from node.knowledge.rows import Row
+from node.knowledge.store import DocumentStore
 
 LISTED_MAX = 500
 SCOPES = (SCOPE_SHARED, "private", SCOPE_PUBLIC)
@@ -134,9 +135,18 @@ class DocumentDesk:
         for folder in self.settings.folders:
             await self.runs.run(Path(folder), self._scope(None, Caller()))
 
+    async def erase(self, scope: str, *, is_dry: bool) -> tuple[int, list[str]]:
+        """Everything that a private scope has; how many documents, and in which folders their files lie
+        still. Raises ``Unavailable``: the next start ends what was begun."""
+        folders = sorted({row["folder"] for row in await self.store.of_scope(scope)} - {UPLOADED + scope})
+        if is_dry:
+            return len(await self.store.uids(scope)), folders
+        await self.runs.stop(scope)
+        return await self.ingestor.erase(scope), folders
+
     async def _remove_paths(self, paths: Sequence[str]) -> list[str]:
         """Documents by their path in the folder, or with the folder's in front."""
-        rows = [row for folder, _ in await self.store.folders() for row in await self.store.of_folder(folder)]
+        rows = await self.store.all()
         found = [row for row in rows if {row["path"], f"{row['folder']}/{row['path']}"} & set(paths)]
         known = {name for row in found for name in (row["path"], f"{row['folder']}/{row['path']}")}
         if unknown := [path for path in paths if path not in known]:
@@ -148,7 +158,8 @@ class DocumentDesk:
 
     async def upload(self, path: str, data: bytes, scope: str | None, caller: Caller) -> dict[str, Any]:
         """Take one file in. Raises ``BadInput``, ``Forbidden``, ``Rejected``, ``Unavailable``."""
-        row = await self.ingestor.upload(path, data, self._scope(scope, caller), self.clock.now())
+        kept = SCOPE_SHARED if caller.sees_shared else private_scope(caller.tenant)
+        row = await self.ingestor.upload(path, data, self._scope(scope, caller), self.clock.now(), kept)
         return {**shown(self._document(row["id"], caller)), "note": row["note"]}
 
     def listed(self, caller: Caller, after: int) -> list[dict[str, Any]]:
@@ -182,8 +193,7 @@ class DocumentDesk:
     async def remove(self, document: int, caller: Caller) -> None:
         """Raises ``NotFound``, ``Forbidden``, ``Unavailable``."""
         self._document(document, caller)
-        rows = [row for folder, _ in await self.store.folders() for row in await self.store.of_folder(folder)]
-        row: Row = next((row for row in rows if row["id"] == document), {})
+        row: Row = next((row for row in await self.store.all() if row["id"] == document), {})
         if not row:
             raise NotFound("no such document")
         if not row["folder"].startswith(UPLOADED) and not caller.is_operator:

@@ -13,7 +13,7 @@ import hashlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -23,18 +23,20 @@ from typing import Any, TypeAlias
 import orjson
 
 from node.core.caller import SCOPE_PUBLIC, SCOPE_SHARED
-from node.core.errors import BadInput, NodeError, Rejected, Unavailable
+from node.core.errors import BadInput, CorruptState, NodeError, NotFound, Rejected, Unavailable
 from node.core.ipld import unixfs_file
 from node.core.settings import Documents
 from node.knowledge import folder as folders
+from node.knowledge.accounts import AT_ONCE, ERASED, REMOVED, Accounts
 from node.knowledge.chunks import Count, Text, chunks, headings, profile
 from node.knowledge.folder import File, FolderBounds
 from node.knowledge.formats.extracted import Bounds, Extracted, kind_of
 from node.knowledge.formats.process import FileReader
 from node.knowledge.metadata import EFFECTIVE_IN_TEXT, Known, settled
 from node.knowledge.model import Chunk
+from node.knowledge.rows import Row, Taken, Vectors
 from node.knowledge.standing import effective_in
-from node.knowledge.store import DocumentStore, Row, Taken, Vectors, stamped
+from node.knowledge.store import DocumentStore, stamped
 from node.knowledge.vectors import DocumentVectors
 from node.language.sentences import one_line
 from node.language.tongue import language_of
@@ -97,13 +99,16 @@ class Ingestor:
         settings: Documents,
         count: Count,
         screen: Screen,
+        accounts: Accounts | None = None,
     ) -> None:
-        """``vectors``: None where no node runs; they are made when one does."""
+        """``vectors``: None where no node runs; they are made when one does. ``accounts``: None where nobody
+        is told."""
         self._store = store
         self._vectors = vectors
         self._settings = settings
         self._count = count
         self._screen = screen
+        self._accounts = accounts
         self._busy = asyncio.Lock()
 
     # --- a folder ---------------------------------------------------------------------------------
@@ -128,10 +133,10 @@ class Ingestor:
             reader = self._reader()
             try:
                 for file in found.files:
-                    await self._file(
-                        run, root, file, known.get(file.path), removed.get(file.path), reader, again
-                    )
+                    await self._file(run, root, file, known.get(file.path), removed, reader, again)
                     run.done += 1
+                    if run.done % AT_ONCE == 0:
+                        await self._tell()
                     tell(run)
             finally:
                 await reader.close()
@@ -140,10 +145,17 @@ class Ingestor:
             for row in gone:
                 run.note(row["path"], "its file is not there any more")
             await self._settle(str(root), scope)
+            await self._tell()
+            if run.changed or run.missing:
+                await self._store.scrub()
             await self._sample(run)
         run.is_over = True
         tell(run)
         return run
+
+    async def _tell(self) -> None:
+        if self._accounts is not None:
+            await self._accounts.tell()
 
     def _reader(self) -> FileReader:
         limits = self._settings
@@ -156,7 +168,7 @@ class Ingestor:
         root: Path,
         file: File,
         row: Row | None,
-        removed: str | None,
+        removed: Mapping[str, str],
         reader: FileReader,
         again: bool,
     ) -> None:
@@ -168,7 +180,7 @@ class Ingestor:
         try:
             data = await asyncio.to_thread(folders.read, root, file.path, self._settings.file_bytes_max)
             sha256 = await asyncio.to_thread(lambda: hashlib.sha256(data).hexdigest())
-            if removed == sha256:
+            if self._store.is_removed(removed, str(root), file.path, sha256):
                 run.left_out += 1
                 run.note(file.path, "deleted here before, and still the same file")
                 return
@@ -178,7 +190,9 @@ class Ingestor:
                 return
             modified = datetime.fromtimestamp(file.mtime_ns / 1e9, UTC)
             where = {"scope": run.scope, "folder": str(root), "path": file.path}
+            key = await self._store.key(run.scope)
             taken = await self._taken(where, data, sha256, modified, file.stamp, reader)
+            taken = replace(taken, key=key, before=None if row is None else row["id"])
             await self._check_room(len(data), row)
             run.chunks += await self._put(taken, LARGE_CHUNKS)
         except Rejected as exc:
@@ -228,9 +242,11 @@ class Ingestor:
 
     # --- one file ---------------------------------------------------------------------------------
 
-    async def upload(self, path: str, data: bytes, scope: str, now: datetime) -> Row:
-        """One file by its name in place of the one of that name; its row. Raises ``BadInput``, ``Rejected``,
-        ``Unavailable``."""
+    async def upload(
+        self, path: str, data: bytes, scope: str, now: datetime, kept: str = SCOPE_SHARED
+    ) -> Row:
+        """One file by its name in place of the one of that name; its row. ``kept``: the scope of what is to
+        be public and may not be. Raises ``BadInput``, ``Rejected``, ``Unavailable``."""
         parts = path.split("/")
         if (
             not path
@@ -245,6 +261,7 @@ class Ingestor:
         if kind_of(path) is None:
             raise BadInput(UNKNOWN_KIND, field="path")
         folder = UPLOADED + scope
+        keys = {one: await self._store.key(one) for one in dict.fromkeys((scope, kept))}
         async with self._busy:
             row = next((row for row in await self._store.of_folder(folder) if row["path"] == path), None)
             await self._check_room(len(data), row)
@@ -252,20 +269,65 @@ class Ingestor:
             try:
                 where = {"scope": scope, "folder": folder, "path": path}
                 sha256 = await asyncio.to_thread(lambda: hashlib.sha256(data).hexdigest())
-                taken = await self._taken(where, data, sha256, now, sha256, reader)
+                taken = await self._taken(where, data, sha256, now, sha256, reader, kept)
             finally:
                 await reader.close()
-            await self._put(taken, LARGE_CHUNKS // 4)
+            await self._put(replace(taken, key=keys[taken.row["scope"]]), LARGE_CHUNKS // 4)
             await self._settle(folder, scope)
+            await self._tell()
             return next(row for row in await self._store.of_folder(folder) if row["path"] == path)
 
     async def remove(self, rows: Sequence[Row]) -> None:
         """Documents and all that was made of them. Raises ``Unavailable``."""
         async with self._busy:
+            if self._accounts is not None:
+                await self._accounts.going(REMOVED, rows)
             await self._store.remove([row["id"] for row in rows])
             for folder, scope in {row["folder"]: row["scope"] for row in rows}.items():
                 await self._settle(folder, scope)
+            await self._tell()
             await self._store.scrub()
+
+    async def reread(self) -> int:
+        """Documents of which rows were lost or damaged, from their own bytes; how many. Those whose bytes are
+        gone are missing from then on, until their file is read again or sent again. Raises
+        ``Unavailable``."""
+        rows = await self._store.owed_again()
+        if not rows:
+            return 0
+        async with self._busy:
+            reader = self._reader()
+            try:
+                for row in rows:
+                    await self._reread(row, reader)
+            finally:
+                await reader.close()
+            for folder, scope in {row["folder"]: row["scope"] for row in rows}.items():
+                await self._settle(folder, scope)
+            await self._tell()
+        return len(rows)
+
+    async def _reread(self, row: Row, reader: FileReader) -> None:
+        try:
+            data = await self._store.bytes_of(row)
+            if hashlib.sha256(data).hexdigest() != row["sha256"]:
+                raise CorruptState("its bytes are damaged")
+            where = {name: row[name] for name in ("scope", "folder", "path")}
+            modified = datetime.fromisoformat(row["modified"])
+            taken = await self._taken(where, data, row["sha256"], modified, row["stamp"], reader)
+            key = await self._store.key(row["scope"])
+            await self._put(replace(taken, key=key, before=row["id"]), LARGE_CHUNKS)
+        except (CorruptState, NotFound, Rejected) as exc:
+            log.warning("event=document_lost path=%r reason=%s", row["path"], exc)
+            await self._store.remove([row["id"]], missing=True)
+
+    async def erase(self, scope: str) -> int:
+        """All that a private scope has, its key first; how many documents. Does not wait for what is being
+        taken in: that is refused when it is there. Raises ``Unavailable``."""
+        if self._accounts is not None:
+            rows = await self._store.of_scope(scope)
+            await self._accounts.going(ERASED, rows, await self._store.uids(scope))
+        return await self._store.erase(scope)
 
     async def _taken(
         self,
@@ -275,6 +337,7 @@ class Ingestor:
         modified: datetime,
         stamp: str,
         reader: FileReader,
+        kept: str = SCOPE_SHARED,
     ) -> Taken:
         """What is stored of these bytes. A file that cannot be read is stored as that, with the reason, so
         that it is not tried again. Raises ``Unavailable``."""
@@ -288,7 +351,7 @@ class Ingestor:
         blocks = await asyncio.to_thread(lambda: list(unixfs_file.blocks(data)))
         scope, note = where["scope"], found.note
         if scope == SCOPE_PUBLIC and (why := await asyncio.to_thread(self._why_not_public, found, cut)):
-            scope, note = SCOPE_SHARED, "; ".join(filter(None, (note, f"{KEPT}: {why}")))
+            scope, note = kept, "; ".join(filter(None, (note, f"{KEPT}: {why}")))
         row = {
             **where,
             "scope": scope,
@@ -322,7 +385,8 @@ class Ingestor:
         model, vectors = "", _NO_VECTORS
         if self._vectors is not None and len(taken.chunks) <= large:
             try:
-                model, vectors = await self._vectors.of(taken.chunks)
+                named = dict(zip(taken.hashes, taken.chunks, strict=True))
+                model, vectors = await self._vectors.of(named)
             except Unavailable as exc:
                 log.info("event=document_without_vectors path=%r reason=%s", taken.row["path"], exc)
         return (await self._store.put(taken, model, vectors)).count
@@ -357,6 +421,13 @@ class Runs:
             self._tasks[name] = work
             work.add_done_callback(lambda _: self._tasks.pop(name, None))
         return name
+
+    async def stop(self, scope: str) -> None:
+        """Stop what brings documents into a scope."""
+        tasks = [task for name, task in self._tasks.items() if self._runs[name].scope == scope]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def run(self, folder: Path, scope: str) -> None:
         """One run to its end. Raises ``Unavailable`` where it failed."""

@@ -63,7 +63,11 @@ def settled(known: Sequence[Known]) -> dict[str, Holds]:
     for path in [*by_path, *(path for path in listed if path not in by_path)]:
         found[path] = _holds(path, by_path.get(path), listed.get(path), by_path, names)
     replaced = {
-        older for path, one in found.items() if path in by_path for older in one.supersedes if older != path
+        older
+        for path, one in found.items()
+        if path in by_path and one.status != "draft"  # which only wishes to
+        for older in one.supersedes
+        if older != path
     }
     return {
         path: replace(one, status="superseded") if path in replaced and one.status != "missing" else one

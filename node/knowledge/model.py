@@ -25,7 +25,7 @@ class Document:
     """One file. ``path``: POSIX, below the folder that was ingested. ``cid``: the UnixFS root of its bytes,
     None where the file is missing. ``sha256``: hex of its bytes. ``supersedes``, ``conflict_with``: paths of
     other documents, as a manifest or the front matter says. ``description``: by a model, apart from the
-    text."""
+    text. ``known_as``: the CID where anybody may read it, else what stands for it."""
 
     id: int
     scope: str
@@ -44,6 +44,7 @@ class Document:
     tags: tuple[str, ...] = ()
     description: str = ""
     language: str = ""
+    known_as: str = ""
 
 
 @dataclass(frozen=True, slots=True)

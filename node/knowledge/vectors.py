@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import sqlite3
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
@@ -21,7 +20,8 @@ from node.core.ipld.cid import RAW, Cid
 from node.core.ports import Embedded, EmbedderInfo
 from node.knowledge.chunks import Count, windows
 from node.knowledge.model import Chunk
-from node.knowledge.store import HASH_BYTES, Changed, DocumentStore, Vectors, hash_of
+from node.knowledge.rows import HASH_BYTES, Changed, Vectors
+from node.knowledge.store import DocumentStore
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,13 +38,6 @@ _CHUNKS = 64
 PARTS_MAX = 512
 """Windows of one chunk that are embedded: 150 pages where a whole file is one."""
 _SPECIAL_TOKENS = 6
-ABOUT_SCOPE = "about "
-"""In front of a scope: vectors of descriptions lie apart from those of texts."""
-_SAVED = (
-    "SELECT DISTINCT iif(c.ordinal < 0, 'about ', '') || d.scope, v.hash, v.part, v.data "
-    "FROM vector v JOIN chunk c ON c.hash = v.hash "
-)
-_JOINED = _SAVED + "JOIN document d ON d.id = c.document WHERE v.model = ? AND v.part >= 0"
 
 
 def key_of(scope: str, hash_: bytes, part: int) -> Cid:
@@ -56,15 +49,6 @@ def key_of(scope: str, hash_: bytes, part: int) -> Cid:
 def hash_in(key: Cid) -> bytes:
     """The hash of the chunk that a vector is of."""
     return key.digest[:HASH_BYTES]
-
-
-def _saved(
-    connection: sqlite3.Connection, model: str, hashes: Sequence[bytes] | None
-) -> list[tuple[str, bytes, int, bytes]]:
-    if hashes is None:
-        return [tuple(row) for row in connection.execute(_JOINED, (model,))]
-    look = f"{_JOINED} AND v.hash = ?"
-    return [tuple(row) for one in hashes for row in connection.execute(look, (model, one))]
 
 
 class Texts(Protocol):
@@ -136,12 +120,12 @@ class DocumentVectors:
 
     # --- making -----------------------------------------------------------------------------------
 
-    async def of(self, chunks: Sequence[Chunk]) -> tuple[str, Vectors]:
-        """The model, and vectors for those chunks that have none yet. Raises ``Unavailable``."""
+    async def of(self, named: Mapping[bytes, Chunk]) -> tuple[str, Vectors]:
+        """The model, and vectors for those chunks, by their hashes, that have none yet. Raises
+        ``Unavailable``."""
         info = self._semantics.info
         if not info.dim:
             raise Unavailable("no embedder serves now")
-        named = {hash_of(chunk): chunk for chunk in chunks}
         known = await self._store.known(info.digest, list(named))
         wanted = {hash_: chunk for hash_, chunk in named.items() if hash_ not in known}
         texts = await asyncio.to_thread(self._windows, wanted, info.tokens_max - _SPECIAL_TOKENS)
@@ -170,7 +154,7 @@ class DocumentVectors:
             await self._follow_model()
             done = 0
             while self._info is not None and (owed := await self._store.owed(self._info.digest, _CHUNKS)):
-                model, vectors = await self.of([chunk for _, chunk in owed])
+                model, vectors = await self.of(dict(owed))
                 if model != self._info.digest:
                     raise Unavailable("the embedder was exchanged meanwhile")
                 await self._store.keep(model, vectors)
@@ -187,7 +171,7 @@ class DocumentVectors:
                 return
             from node.cache.index.growing_index import GrowingIndex
 
-            rows = await self._store.file.read(_saved, info.digest, None)
+            rows = await self._store.saved(info.digest, None)
             self._index, self._info, self._held = GrowingIndex(info.dim, above=self._above), info, {}
             self._add(rows)
             log.info("event=document_vectors model=%s rows=%d", info.model, len(self._index))
@@ -214,7 +198,7 @@ class DocumentVectors:
         async with self._refreshing:
             if self._info is None or self._index is None:
                 return
-            rows = await self._store.file.read(_saved, self._info.digest, hashes)
+            rows = await self._store.saved(self._info.digest, hashes)
             self._replace(self._index, hashes, rows)
 
     def _replace(

@@ -31,21 +31,23 @@ class Invalidator:
     clock: Clock
     version: str
 
-    async def run(self, wanted: Invalidation, caller: Caller | None) -> Invalidated:
-        """Withdraw what fits, and erase what of it is private. ``caller`` None is the operator, who owns the
-        data directory. Raises ``BadInput``, ``Forbidden``, ``Unavailable``."""
+    async def run(
+        self, wanted: Invalidation, caller: Caller | None, *, is_erasure: bool = False
+    ) -> Invalidated:
+        """Withdraw what fits, and erase what of it is private, or all. ``caller`` None is the operator, who
+        owns the data directory. Raises ``BadInput``, ``Forbidden``, ``Unavailable``."""
         selection = await self._selection(wanted, caller)
-        private: dict[str, list[Cid]] = {}
+        erased: dict[str, list[Cid]] = {}
 
         async def enter(ref: BlockRef) -> None:
             await self._enter(ref)
-            if ref.scope not in (SCOPE_SHARED, SCOPE_PUBLIC):
-                private.setdefault(ref.scope, []).append(ref.cid)
+            if is_erasure or ref.scope not in (SCOPE_SHARED, SCOPE_PUBLIC):
+                erased.setdefault(ref.scope, []).append(ref.cid)
 
         try:
             done = await invalidate(self.records, self.rememberer, enter, selection, dry_run=wanted.dry_run)
         finally:  # what is withdrawn is not selected again: it is erased now
-            for scope, cids in private.items():
+            for scope, cids in erased.items():
                 live = set(await self.records.live(cids))
                 await self.eraser.clear([cid for cid in cids if cid not in live], scope=scope)
         if done.withdrawn:

@@ -11,8 +11,11 @@ import sys
 from pathlib import Path
 
 from node.core.errors import Unavailable
-from node.knowledge.store import Changed
+from node.knowledge import rows
+from node.knowledge.rows import Changed
+from node.store.record_keys import RecordKeys
 from tests.documents_kit import World
+from tests.faults.kill_kit import dying_after
 
 ROOM_BYTES = 700_000
 
@@ -48,5 +51,15 @@ async def fill(base: Path) -> None:
     await world.close()
 
 
+async def erase(base: Path) -> None:
+    """Dies in the middle: once the key is gone, or some of the rows."""
+    world = await World(base).open()
+    setattr(rows, "remove", dying_after(rows.remove, int(sys.argv[3])))  # noqa: B010 - a function is replaced
+    if sys.argv[3] == "0":
+        setattr(RecordKeys, "destroy", dying_after(RecordKeys.destroy))  # noqa: B010 - as above
+    await world.store.erase("private:ana")
+    say("over")
+
+
 if __name__ == "__main__":
-    asyncio.run({"ingest": ingest, "fill": fill}[sys.argv[1]](Path(sys.argv[2])))
+    asyncio.run({"ingest": ingest, "fill": fill, "erase": erase}[sys.argv[1]](Path(sys.argv[2])))

@@ -4,13 +4,14 @@ is whole, and the next run goes on."""
 from __future__ import annotations
 
 import sqlite3
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from bench.extraction_files import pdf_of
 from node.knowledge.chunks import Text, chunks, profile
-from node.knowledge.store import words_of
+from node.knowledge.rows import words_of
 from tests.documents_kit import World, words
 from tests.faults.kill_kit import told_until_killed
 
@@ -74,6 +75,32 @@ def test_a_run_that_is_killed_shows_nothing_half_and_goes_on(tmp_path: Path) -> 
     *_, over = told_until_killed("documents_child", "ingest", tmp_path, lines=None)
     assert over == ["over", str(FILES - there), str(there), "0"]
     assert check_whole(tmp_path, texts) == FILES
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("removals", [0, 1, 2, 3])
+async def test_an_erasure_that_is_killed_is_ended_by_the_next_start(tmp_path: Path, removals: int) -> None:
+    """Killed once the key is gone, once some rows are, and once all are: 150 documents, 64 at once."""
+    world = await World(tmp_path).open()
+    for number in range(150):
+        world.write(f"{number}.md", f"# Canaryquux {number}\n\nThe canaryquux of {number} sings.\n")
+    await world.ingest("private:ana")
+    other = b"# Other\n\nThe other canary sings.\n"
+    await world.ingestor.upload("other.md", other, "private:ben", datetime(2026, 1, 1, tzinfo=UTC))
+    await world.close()
+    assert told_until_killed("documents_child", "erase", tmp_path, removals, lines=None) == []
+    await world.open()
+    assert (await world.store.counts())["documents"] == 1
+    assert len(world.said("canary", "private:ben")) == 1
+    assert world.said("canaryquux", "private:ana") == []
+    tables = ("document", "chunk", "vector", "block", "link", "scope_key")
+    counts = [(await world.store.file.rows(f"SELECT count(*) FROM {name}"))[0][0] for name in tables]
+    assert counts == [1] * len(tables)
+    found = await world.store.file.rows("SELECT count(*) FROM keyword WHERE keyword MATCH 'a OR b'")
+    assert found[0][0] == 0
+    await world.store.file.run("INSERT INTO keyword (keyword) VALUES ('integrity-check')")
+    assert (await world.ingest("private:ana")).left_out == 150, "what is in the folder stays away"
+    await world.close()
 
 
 @pytest.mark.slow

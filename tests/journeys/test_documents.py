@@ -101,6 +101,20 @@ async def test_uploads_and_who_sees_them(start: Start) -> None:
         for number, wanted in ((shared["id"], 404), (public["id"], 403), (own["id"], 200), (own["id"], 404)):
             status, _, _ = await node.send("DELETE", f"/v1/documents/{number}", **mine)
             assert status == wanted, number
+        words = ("apikeys", "create", "--tenant", "ben", "--scopes", "read,write,publish", "--json")
+        ben = json.loads(await ran(*words, folder=node.folder))["key"]
+        status, held = await sent("?path=d.md&scope=public", b"My name is Ann Lee, born on 3 May 1981.", ben)
+        assert (status, held["scope"]) == (201, "private:ben"), "kept for whoever sent it alone"
+        assert "kept from the public" in held["note"]
+        assert await block(held["cid"]) == 404
+        _, listed = await node.get("/v1/documents")
+        assert "d.md" not in [one["path"] for one in listed["documents"]]
+        status, free = await sent("?path=e.md&scope=public", b"# Laundry\n\nIt opens at nine.", ben)
+        assert (status, free["scope"]) == (201, "public")
+        for one in (held, free):
+            path = f"/v1/documents/{one['id']}"
+            status, _, _ = await node.send("DELETE", path, headers={"Authorization": f"Bearer {ben}"})
+            assert status == 200
         status, _, _ = await node.send("DELETE", f"/v1/documents/{public['id']}")
         assert status == 200
         assert await block(public["cid"]) == 404

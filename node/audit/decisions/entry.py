@@ -108,6 +108,25 @@ def quarantine_entry(
     return entry, private
 
 
+def documents_entry(
+    *, event: str, scope: str, counts: Mapping[str, int], documents: Sequence[str], policy: str
+) -> Entry:
+    """What became of documents: ``event`` changed, removed or erased. ``counts``: how many by what happened
+    (new, changed, again, holds, missing, removed, erased). ``documents``: of each the CID where it is public,
+    else 32 hex digits (HMAC-SHA-256 of the CID under a nonce that goes with the document)."""
+    entry: dict[str, Json] = {
+        "v": VERSION,
+        "kind": "documents",
+        "policy": token(policy),
+        "decision": f"documents_{safe_code(event)}",
+        "event": safe_code(event),
+        "scope": scope_class(scope),
+        "counts": {safe_code(name): count for name, count in sorted(counts.items())},
+        "documents": [name for name in documents if _NAME.match(name) or is_cid(name)],
+    }
+    return entry, {}
+
+
 def audit_entry(
     *,
     target: str,
@@ -304,6 +323,7 @@ def repair_entry(*, bytes_cut: int, entries_replayed: int, keys_without_entry: i
 
 # --- what an entry is about -----------------------------------------------------------------------
 
+_NAME = re.compile(r"[0-9a-f]{32}\Z")
 _ABOUT = re.compile(r"(?:cid|target)(?:_\d+)?\Z")
 _FOR_GOOD = frozenset({"invalid", "rescored"})
 """Reasons of a quarantine after which the record is not served again."""
@@ -317,6 +337,8 @@ _CRITICAL_EVENTS = frozenset(
 def is_critical(entry: Mapping[str, Json]) -> bool:
     """Whether the entry has to come under a checkpoint, and under an anchor, at once."""
     kind = entry.get("kind")
+    if kind == "documents":
+        return entry.get("event") != "changed"
     return kind in CRITICAL_KINDS or (kind == "policy" and entry.get("event") in _CRITICAL_EVENTS)
 
 

@@ -240,6 +240,15 @@ def _policy(entry: Mapping[str, object]) -> Iterator[str]:
     yield from _say("policy", entry)
 
 
+def _documents(entry: Mapping[str, object]) -> Iterator[str]:
+    yield from _say("documents", entry)
+    counts = _map(entry.get("counts"))
+    for name, count in _first(sorted(counts.items(), key=_by_name), _ITEMS_MAX):
+        yield f"  {_worded(name, 'documents')}: {_text(count)}"
+    names = [name for name in _items(entry.get("documents"), _ITEMS_MAX) if isinstance(name, str)]
+    yield from (f"  {_text(name)}" for name in names)
+
+
 def _repair(entry: Mapping[str, object]) -> Iterator[str]:
     yield from _say("repair", entry)
     if _integer(entry.get("keys_without_entry")):
@@ -276,6 +285,7 @@ _TELLERS: Mapping[str, Callable[[Mapping[str, object]], Iterator[str]]] = {
     "key": _key,
     "policy": _policy,
     "repair": _repair,
+    "documents": _documents,
     **{kind: partial(_say, kind) for kind in _WORDS["kinds"]},
 }
 

@@ -5,7 +5,7 @@ Raw leaves of 256 KiB, nodes of at most 174 links, balanced. A file of one leaf 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from node.core.ipld import dagpb, protobuf
@@ -44,6 +44,15 @@ def blocks(data: bytes) -> Iterator[tuple[Cid, bytes]]:
             above.append(_Part(cid, size, len(node) + sum(one.total for one in below)))
             yield cid, node
         parts = above
+
+
+def read(root: Cid, block: Callable[[Cid], bytes]) -> bytes:
+    """The bytes of a file by its root. Raises what ``block`` raises, and ``Rejected`` for a block that is
+    none."""
+    data = block(root)
+    if root.codec == RAW:
+        return data
+    return b"".join(read(link.cid, block) for link in dagpb.decode(data).links)
 
 
 def _node(below: list[_Part]) -> bytes:

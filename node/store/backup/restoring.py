@@ -24,7 +24,7 @@ from node.store.backup.folder import ERASED, BackupFolder, add_erased, read_eras
 from node.store.backup.log_files import ASIDE
 from node.store.backup.manifest import DATA, Manifest
 from node.store.backup.snapshot import check
-from node.store.backup.strike import FILES, NEVER, strike
+from node.store.backup.strike import FILES, NEVER, Others, strike
 from node.store.backup.writing import PUBLICATIONS
 
 STAGING = ".restoring"
@@ -92,6 +92,7 @@ def stage(
     log_dir: Path,
     show: Callable[[int, int], None],
     look: Callable[[Path], None],
+    others: Others,
 ) -> list[str]:
     """Steps 1 and 2; the CIDs that were looked for. ``look`` is called between them with the folder of the
     data, and may refuse it. Raises ``CorruptState``, ``NotFound``, ``Rejected``, ``Unavailable``."""
@@ -111,11 +112,11 @@ def stage(
         show(done, manifest.size)
     staged = data_dir / STAGING
     look(staged)
-    for name in FILES:
+    for name in (*FILES, *others):
         if (staged / name).exists():
             if name.endswith(".sqlite"):
                 check(staged / name)
-            strike(staged / name, gone)
+            strike(staged / name, gone, others)
     (staged / ERASED).unlink(missing_ok=True)
     add_erased(staged / ERASED, gone)
     return gone

@@ -53,15 +53,19 @@ _TABLES: Mapping[str, Callable[[sqlite3.Connection, Sequence[Cid]], None]] = {
 }
 FILES = (*_TABLES, "knowledge-index.kept.json")
 """What holds something of a record that was erased."""
+Others = Mapping[str, Callable[[sqlite3.Connection, Sequence[str]], None]]
+"""By name: further files that hold something of what was erased, and what takes it out by the lines of the
+list."""
 NEVER = f"{DAMAGED}/"
 """Copies of files that were damaged hold what they held, and nothing can be taken out of them: below this
 folder of a data directory nothing is backed up or restored."""
 
 
-def strike(path: Path, cids: Sequence[str]) -> bool:
-    """Take these records out of one of ``FILES``; whether the file was changed. Lines that are no CID are
-    passed over. What was deleted is overwritten, and nothing waits beside the file."""
-    if path.name not in _TABLES:
+def strike(path: Path, cids: Sequence[str], others: Others) -> bool:
+    """Take these records out of one of ``FILES``, or what ``others`` knows out of one of theirs; whether the
+    file was changed. Lines that are no CID are passed over. What was deleted is overwritten, and nothing
+    waits beside the file."""
+    if path.name not in _TABLES and path.name not in others:
         return take_out(path, frozenset(cids))
     named = [cid for text in cids if (cid := _cid(text)) is not None]
     try:
@@ -72,7 +76,10 @@ def strike(path: Path, cids: Sequence[str]) -> bool:
             connection.execute("PRAGMA foreign_keys = ON")
             before = connection.total_changes
             connection.execute("BEGIN IMMEDIATE")
-            _TABLES[path.name](connection, named)
+            if path.name in others:
+                others[path.name](connection, cids)
+            else:
+                _TABLES[path.name](connection, named)
             connection.execute("COMMIT")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             return connection.total_changes != before

@@ -28,12 +28,14 @@ NOWHERE = ASKED | {"id": "q2", "category": "unanswerable", "question": "Who?", "
 
 class Node(BaseHTTPRequestHandler):
     replies: dict[str, tuple[int, dict[str, Any]]] = {}  # noqa: RUF012 - one server a test
+    keys: set[tuple[str, str | None]] = set()  # noqa: RUF012 - as above
 
     def do_GET(self) -> None:
         self._send(200, {})
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.keys.add((self.path, self.headers["Authorization"]))
         key = f"{self.path} {body['query']}" if "query" in body else self.path
         self._send(*self.replies.get(key, (404, {"title": "Not found"})))
 
@@ -109,6 +111,21 @@ def test_without_the_route_retrieval_is_not_measured_and_failures_are_told(
     assert "not measured" in made["retrieval"]
     assert "recall_at_10" not in made["all"]
     assert made["rows"][1]["error"] == "HTTP 503: Busy "
+
+
+@pytest.mark.enable_socket
+def test_the_node_is_asked_with_the_key_of_the_environment_and_the_judge_is_not(
+    address: str, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Node.keys.clear()
+    judge = ["--judge", "qwen3", "--judge-url", f"{address}/judge"]
+    monkeypatch.setenv("NEUROSWARM_API_KEY", "nsk_x")
+    assert main.main(["eval", "run", str(file), "--url", address, *judge]) == 0
+    assert Node.keys == {
+        ("/chat", "Bearer nsk_x"),
+        ("/v1/passages", "Bearer nsk_x"),
+        ("/judge/chat/completions", None),
+    }
 
 
 def test_diff_names_the_questions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

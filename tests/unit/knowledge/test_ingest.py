@@ -70,7 +70,7 @@ async def test_only_what_has_changed_is_done_again(world: World) -> None:
     assert world.said("number")
     assert "It says number 3." not in world.said("number")
     assert "It says number 3." not in world.near("It says number 3.")
-    assert world.gone == [str(before["f3.md"].cid)]
+    assert world.gone == [before["f3.md"].known_as]
 
 
 async def test_documents_are_listed_anew_when_one_has_changed_and_not_for_each_question(world: World) -> None:
@@ -250,16 +250,27 @@ async def test_manifests_tell_of_files_and_of_ghosts(world: World) -> None:
     await world.ingest()
     assert world.status()["rent_v1.md"] == "current"
     assert "ghost.md" not in world.status()
-    assert {str(papers[name].cid) for name in ("rent_v1.md", "rent_v2.md", "catalog.csv")} == set(world.gone)
+    assert {papers[name].known_as for name in ("rent_v1.md", "rent_v2.md", "catalog.csv")} == set(world.gone)
     assert all(text.startswith("file") for text in world.bags.texts), "the papers are not embedded again"
 
 
 async def test_a_head_says_more_than_a_manifest(world: World) -> None:
-    world.write("catalog.csv", "file,status\na.md,active\n")
-    world.write("a.md", "---\nstatus: draft\nsupersedes: b.md\n---\nText.\n")
+    world.write("catalog.csv", "file,status\na.md,draft\n")
+    world.write("a.md", "---\nstatus: legacy\nsupersedes: b.md\n---\nText.\n")
     world.write("b.md", "Text too.\n")
     await world.ingest()
-    assert world.status() == {"a.md": "draft", "b.md": "superseded", "catalog.csv": "current"}
+    assert world.status() == {"a.md": "legacy", "b.md": "superseded", "catalog.csv": "current"}
+
+
+async def test_what_a_draft_wants_to_replace_holds_until_it_is_none(world: World) -> None:
+    draft = "---\nstatus: draft\nsupersedes: b.md\n---\nText.\n"
+    world.write("a.md", draft)
+    world.write("b.md", "Text too.\n")
+    await world.ingest()
+    assert world.status() == {"a.md": "draft", "b.md": "current"}
+    world.write("a.md", draft.replace("draft", "active"))
+    await world.ingest()
+    assert world.status() == {"a.md": "current", "b.md": "superseded"}
 
 
 async def test_what_is_deleted_stays_away_until_it_changes_or_is_asked_for(world: World) -> None:

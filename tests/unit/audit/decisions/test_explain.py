@@ -129,11 +129,16 @@ _ODD += [[one] for one in _ODD] + [{"kind": one, "id": one, "\n": one} for one i
 _ODD += [[{"stage": one, "name": one, "slots": one, "latency_us": one}] for one in _ODD]
 _JSON = st.sampled_from(_ODD)
 _KINDS = ("answer", "refuse", "store", "validation", "audit", "key", "policy", "anchor", "repair", "new")
+_KINDS += ("documents",)
 
 
 @given(
     entry=st.dictionaries(
-        st.sampled_from([*ANSWER, "old", "new", "previous", "target", "event", "peer"]), _JSON, max_size=6
+        st.sampled_from(
+            [*ANSWER, "old", "new", "previous", "target", "event", "peer", "counts", "documents"]
+        ),
+        _JSON,
+        max_size=6,
     ),
     kind=st.sampled_from(_KINDS) | _JSON,
     rest=st.dictionaries(st.sampled_from(["seq", "time_us", "v"]), _JSON),
