@@ -208,7 +208,7 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
     desk = operator_desk(
         ground, ipfs, memory.kept, eraser, walk.router, peers.desk, KeyDesk(keys), reach, library.desk
     )
-    desk = replace(desk, judge=walk.nightly.run)
+    desk = replace(desk, judge=walk.nightly.run, forget=None if keeper is None else keeper.erase)
     await stack.enter_async_context(local.listening(data_dir, desk.do, desk.stream))
     checks = tuple(await service.health())
     warm(walk.generators, checks)

@@ -15,9 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from node.agent.memory.books import Books
 from node.app.access import KeyDesk
 from node.app.backup import Backups
 from node.app.reach import UNREACHED, Place, Reach
+from node.app.remembering import FOLDER as MEMORY_FOLDER
 from node.app.transfer.cache_file import ALL_SCOPES, BATCH_LINES_MAX, CacheFile, scope_of
 from node.app.transfer.car_file import CarFile
 from node.audit.decisions.rotation import KeyRotation
@@ -113,6 +115,8 @@ class OperatorDesk:
     folder: Path
     accept_clock: Callable[[], Awaitable[dict[str, Any]]]
     judge: Callable[[], Awaitable[dict[str, Any]]] = nobody_asked
+    forget: Callable[[str], Awaitable[bool]] | None = None
+    """Erases what a running node remembers of a tenant; None where none runs."""
 
     async def do(self, what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         """``import``, ``export``, ``export_car``, ``name``, ``invalidate``, ``erase``, ``backup``,
@@ -200,10 +204,16 @@ class OperatorDesk:
         done = await self.invalidator.run(Invalidation(**wanted), None)
         return {"matched": done.matched, "withdrawn": done.withdrawn, "cids": list(done.cids)}
 
+    async def _forget(self, tenant: str) -> bool:
+        """Erase what is remembered of a tenant; whether that was anything."""
+        if self.forget is not None:
+            return await self.forget(tenant)
+        return await asyncio.to_thread(Books(self.folder / MEMORY_FOLDER).erase, tenant)
+
     async def erase(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """``{"cid"}``, ``{"query"}`` or ``{"tenant"}``, and ``"dry_run"?`` -> ``{"erased": [{"cid", "scope",
-        "tombstone", "decision"}, …], "documents", "more", "places": [{"place", "state", "why"}, …]}``.
-        ``documents``: how many a tenant had. ``more``: ask again. ``places``: how far that got
+        "tombstone", "decision"}, …], "documents", "memory", "more", "places": [{"place", "state", "why"}, …]}``.
+        ``documents``: how many a tenant had; ``memory``: whether it was remembered. ``more``: ask again. ``places``: how far that got
         (``Place``)."""
         named = {name: asked.get(name) for name in ("cid", "query", "tenant")}
         wanted = {name: value for name, value in named.items() if value is not None}
@@ -212,10 +222,12 @@ class OperatorDesk:
             raise BadInput("erase takes cid, query or tenant, and dry_run, true or false", field="cid")
         if len(wanted) != 1:
             raise BadInput("erase takes either a CID or a question or a tenant", field="cid")
-        documents, folders = 0, list[str]()
+        documents, folders, was_remembered = 0, list[str](), False
         if "tenant" in wanted:
             scope = scope_of(f"private:{_text(wanted['tenant'], 'tenant')}")
             documents, folders = await self.documents.erase(scope, is_dry=is_dry)
+            if not is_dry:
+                was_remembered = await self._forget(_text(wanted["tenant"], "tenant"))
         found, more = await _erased_of(self.erasure, *wanted.popitem(), is_dry=is_dry)
         places: list[Place] = []
         if (found or documents) and not is_dry:
@@ -227,6 +239,7 @@ class OperatorDesk:
         return {
             "erased": [_erased(one) for one in found],
             "documents": documents,
+            "memory": was_remembered,
             "more": more,
             "places": [one.told() for one in places],
         }

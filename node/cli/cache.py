@@ -135,7 +135,7 @@ def erase(args: argparse.Namespace, settings: Settings) -> int:
         raise BadInput("name one: cache erase CID, or --query TEXT, or --tenant NAME", field="cid")
     asked["dry_run"] = args.dry_run
     erased: list[dict[str, Any]] = []
-    documents = 0
+    documents, was_remembered = 0, False
     with desk(settings) as do:
         progress = Progress("erasing", None)
         try:
@@ -143,6 +143,7 @@ def erase(args: argparse.Namespace, settings: Settings) -> int:
                 done = do("erase", asked)
                 erased += done["erased"]
                 documents += done["documents"]
+                was_remembered |= done["memory"]
                 progress.show(len(erased), f"{len(erased)} erased")
                 if args.dry_run or not done["more"]:
                     break
@@ -155,16 +156,18 @@ def erase(args: argparse.Namespace, settings: Settings) -> int:
         lines = [*(one["cid"] for one in erased), f"{len(erased)}{more}{also} fit; nothing was changed"]
     else:
         told = [f"erased {documents} documents"] if documents else []
+        told += ["erased what was remembered"] if was_remembered else []
         lines = [*told, *map(_erased_text, erased), *map(_place_text, places)] or ["nothing of that is here"]
     report = {
         "erased": erased,
         "documents": documents,
+        "memory": was_remembered,
         "dry_run": args.dry_run,
         "more": done["more"],
         "places": places,
     }
     tell(args, report, lines)
-    return 0 if erased or documents else 1
+    return 0 if erased or documents or was_remembered else 1
 
 
 def _erased_text(one: dict[str, Any]) -> str:

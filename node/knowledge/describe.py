@@ -19,7 +19,8 @@ from node.core.errors import Rejected
 from node.core.model import Draft
 from node.core.ports import Prompt
 from node.knowledge.profiles import Taxonomy, packaged_tags
-from node.knowledge.store import DocumentStore, Row
+from node.knowledge.rows import Row
+from node.knowledge.store import DocumentStore
 from node.language.orders import CHAT_TOKEN
 from node.language.sentences import one_line
 from node.language.tables import read_table

@@ -92,6 +92,10 @@ async def test_facts_are_kept_told_and_forgotten(tmp_path: Path) -> None:
         assert await run(node, "memory", "forget", "--about", "company") == ["1 lines forgotten"]
         assert await run(node, "memory", "forget") == ["1 lines forgotten"]
         assert await run(node, "memory", "show") == ["nothing is remembered"]
+        await node.ask("I prefer weekly summaries on Mondays.", mode="agent")
+        await eventually(lambda: kept(node), lambda found: bool(found["user"]))
+        await ran("cache", "erase", "--tenant", "local", folder=node.folder)
+        assert await kept(node) == {"user": [], "company": []}
     about = [json.dumps(one.body) for one in model.chats if "confidence" in json.dumps(one.body)]
     assert about
     assert not [one for one in about if "Fridays" in one.rpartition("kurz")[2]]
