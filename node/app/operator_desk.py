@@ -212,9 +212,9 @@ class OperatorDesk:
 
     async def erase(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """``{"cid"}``, ``{"query"}`` or ``{"tenant"}``, and ``"dry_run"?`` -> ``{"erased": [{"cid", "scope",
-        "tombstone", "decision"}, …], "documents", "memory", "more", "places": [{"place", "state", "why"}, …]}``.
-        ``documents``: how many a tenant had; ``memory``: whether it was remembered. ``more``: ask again. ``places``: how far that got
-        (``Place``)."""
+        "tombstone", "decision"}, …], "documents", "memory", "more", "places": [{"place", "state",
+        "why"}, …]}``. ``documents``: how many a tenant had; ``memory``: whether it was remembered. ``more``:
+        ask again. ``places``: how far that got (``Place``)."""
         named = {name: asked.get(name) for name in ("cid", "query", "tenant")}
         wanted = {name: value for name, value in named.items() if value is not None}
         is_dry = asked.get("dry_run", False)
