@@ -122,8 +122,9 @@ def is_note(one: Evidence) -> bool:
 
 
 def is_peoples(one: Evidence) -> bool:
-    """Whether it is a note that people stored, here or elsewhere."""
-    return is_note(one) and one.source.id != STARTER
+    """Whether it is a note that people stored, here or elsewhere: no entry of the node's, nor what an adapter
+    once looked up."""
+    return is_note(one) and one.source.id != STARTER and one.source.kind != "adapter"
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,7 +418,7 @@ def is_about_theirs(notes: Sequence[Evidence], vector: Iterable[float] | None = 
 
 
 def _binds(one: Evidence) -> bool:
-    return one.relevance is not None and one.relevance >= BOUND and one.source.id != STARTER
+    return is_peoples(one) and (one.relevance or 0.0) >= BOUND
 
 
 def nearest(evidence: Sequence[Evidence]) -> list[Evidence]:

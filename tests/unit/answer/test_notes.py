@@ -493,3 +493,10 @@ async def test_what_people_stored_for_the_very_question_is_its_answer(by: str, i
     one = replace(note("ten crowns", by=by), is_same=True)
     found, _ = await read_by(Trained(ten=0.1), one)
     assert (found.kept == [one]) is is_kept
+
+
+def test_what_an_adapter_looked_up_is_no_note_of_people() -> None:
+    looked_up = replace(note("It is noon."), source=SourceRef("adapter", "world-time"))
+    assert not notes.is_peoples(looked_up)
+    assert notes.is_peoples(note("It is noon."))
+    assert not notes.is_about_theirs([looked_up])
