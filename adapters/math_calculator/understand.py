@@ -19,6 +19,7 @@ from datetime import date
 from functools import lru_cache
 
 from adapters.math_calculator import (
+    clock_sums,
     date_questions,
     measures,
     phrases,
@@ -337,7 +338,7 @@ def understand(text: str, today: date) -> Solution | None:
     text = whole = fold(text)
     unknown = len(frozenset(_LETTERS.findall(text.lower())) - _all_words())
     if unknown > _UNKNOWN_WORDS_MAX:
-        return _purchase(text)
+        return _everyday(text)
     found = _understand(text, today)
     if found is not None or len(text) > _REREAD_CHARS_MAX:
         return found
@@ -353,12 +354,12 @@ def understand(text: str, today: date) -> Solution | None:
         found = _understand(english, today)
         if found is not None:
             return found
-    return _purchase(whole)
+    return _everyday(whole)
 
 
-def _purchase(text: str) -> Solution | None:
+def _everyday(text: str) -> Solution | None:
     node = purchases.understand(text)
-    return None if node is None else _solved(node)
+    return clock_sums.solve(text) if node is None else _solved(node)
 
 
 _REREAD_CHARS_MAX = 160

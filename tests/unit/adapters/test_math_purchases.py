@@ -52,8 +52,37 @@ def test_an_everyday_sum_is_computed_and_its_text_reads_back(text: str, answer: 
 
 
 @pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("45 minutes after 10:50", "11:35"),
+        ("20 minutes after 23:50", "00:10"),
+        ("10 min before 9:05", "08:55"),
+        ("2 hours 45 after 13:30", "16:15"),
+        ("how long from 8:15 to 17:40", "9 hours 25 minutes"),
+        ("wie lange von 8:30 bis 16:15", "7 hours 45 minutes"),
+        ("von 22 uhr bis 6 uhr wie viele stunden", "8 hours"),
+        ("de 9h15 à 11h00 combien de temps", "1 hour 45 minutes"),
+        ("oz in a pound", "16"),
+        ("1 cup of milk in ml", "236.5882365"),
+    ],
+)
+def test_times_of_day_and_measures_of_things(text: str, answer: str) -> None:
+    found = understand(text, DAY)
+    assert found is not None
+    assert found.answer == answer
+    again = understand(f"={found.expr}", DAY)
+    assert again is not None
+    assert again.expr == found.expr
+
+
+@pytest.mark.parametrize(
     "text",
     [
+        "what time is it after 10:50",
+        "meeting from 9:00 to 10:30",
+        "how long is the flight from 9:00 to berlin",
+        "2 cups of sugar in grams",
+        "20 miles run in hours",
         "how do 3 people share 1 bathroom",
         "vat 19% since 2007",
         "table for 2 people at 19.30",

@@ -68,11 +68,9 @@ def test_who_tells_something_hears_that_it_is_not_kept_and_who_only_reacts_does_
     assert conversation.acknowledge("lol", reacts=True) == "Good. Ask me whenever you want to know something."
 
 
-@pytest.mark.parametrize(
-    ("text", "said"), [("👍", "Good."), (".", "Good."), ("???", "I compute"), ("？", "I compute")]
-)
-def test_pictures_and_marks_are_reactions_and_marks_of_question_ask_for_help(text: str, said: str) -> None:
-    assert conversation.acknowledge(text, reacts=False).startswith(said)
+@pytest.mark.parametrize("text", ["👍", "🎉🎉", ".", "???"])
+def test_pictures_and_marks_are_reactions(text: str) -> None:
+    assert conversation.acknowledge(text, reacts=False).startswith("Good.")
 
 
 @each("row", ROWS["order"])
