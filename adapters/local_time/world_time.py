@@ -129,7 +129,7 @@ class WorldTime:
                 text=text,
                 source=SourceRef("adapter", NAME, time=now),
                 confidence=CONFIDENCE,
-                freshness=Freshness.TIME_SENSITIVE,
+                freshness=Freshness.CLOCK,
                 partial=recognition.strength < CLAIM,
                 data=data,
                 slots=question.slots,

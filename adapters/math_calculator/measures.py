@@ -36,6 +36,8 @@ _HOW_MANY = re.compile(
     r"(?: (?:equal|make|have|contain|hold|equals))?",
     re.IGNORECASE,
 )
+_ONE_IN_ANOTHER = re.compile(r"([^\d]{1,30}?) in ((?:an?|one|1) [^\d]{1,30})", re.IGNORECASE)
+"""Without how many: "oz in a pound"."""
 _SEPARATOR = re.compile(
     r" (?:is how many|equals how many|in how many|to|into|in|as|is what in|expressed in|->|=|equals) ",
     re.IGNORECASE,
@@ -59,6 +61,8 @@ WORDS = frozenset(
 )
 """The words that unit questions are made of, apart from the units."""
 
+_OF_A_THING = re.compile(r"(.*\d.*?) (?:of )?[^\W\d_]{3,15}", re.IGNORECASE)
+"""An amount and what is measured: a cup of milk has as many milliliters as any."""
 _FEET_INCHES = re.compile(r"(?:feet|foot|ft) (?:and|&) (?:inches|inch|in)", re.IGNORECASE)
 
 
@@ -130,6 +134,19 @@ def _quantities(text: str) -> list[Quantity]:
     return found
 
 
+def _amounts(text: str, target: Unit) -> list[Quantity]:
+    """The amounts of ``text``, of some thing too where volume or mass stay what they are. Raises
+    ``NotMath``."""
+    try:
+        return _quantities(text)
+    except NotMath:
+        match = _OF_A_THING.fullmatch(text)
+        parts = _quantities(match[1]) if match and target.dimension in ("volume", "mass") else []
+        if not parts or any(part.unit.dimension != target.dimension for part in parts):
+            raise
+        return parts
+
+
 def _worded(text: str) -> Quantity:
     """An amount whose number is in words or is an expression: the unit is the longest one at the end."""
     words = text.split(" ")
@@ -166,7 +183,7 @@ def _total(parts: list[Quantity]) -> Quantity:
 def _pairs(text: str) -> list[tuple[str, str]]:
     """Candidate (amounts, target) texts, likeliest first."""
     pairs = []
-    match = _HOW_MANY.fullmatch(text)
+    match = _HOW_MANY.fullmatch(text) or _ONE_IN_ANOTHER.fullmatch(text)
     if match:
         pairs.append((match[2], match[1]))
     text = _VERB.sub("", text, count=1) if _VERB.match(text) else text
@@ -204,7 +221,7 @@ def solve(text: str) -> Solution | None:
             target = units.find(_FEET_INCHES.sub("feet", target_text))
             if target is None:
                 continue
-            parts = _quantities(left)
+            parts = _amounts(left, target)
         except units.AmbiguousUnit as exc:
             ambiguous = ambiguous or _ambiguous_pair(left, target_text, str(exc))
             continue

@@ -57,15 +57,21 @@ _FIRST_N = later(
 _ADD = later(r"(add|sum|multiply) (?:together )?(.+)")
 
 
+_PRICES = re.compile(r"\d+(?:,\d\d)?(?:(?: ?(?:and|&|\+|;) ?| )\d+(?:,\d\d)?)+")
+"""Numbers with a comma and two places: no list, for no comma has a blank behind it."""
+
+
 def items(text: str) -> list[Node]:
     """The members of a list: 4, 8 and 15. The comma of "1,234" belongs to the number."""
+    if _PRICES.fullmatch(text):
+        text = text.replace(",", ".")  # "12,50 and 7,25"
     unified = re.sub(r"(?:, ?and |\band\b|&|;)", ", ", text)
     parts = re.split(r",(?!\d{3}(?!\d))|, ", unified)
     if len([part for part in parts if part.strip()]) < 2 and "," in text:
         parts = text.split(",")
     members = [part.strip() for part in parts if part.strip()]
-    if len(members) == 1 and re.fullmatch(r"-?[\d.]+(?: -?[\d.]+)+", members[0]):
-        members = members[0].split(" ")
+    row = re.compile(r"-?[\d.]+(?: -?[\d.]+)+")
+    members = [one for member in members for one in (member.split() if row.fullmatch(member) else [member])]
     if len(members) > ARGUMENTS_MAX:
         raise NotMath("too long a list")
     return [expression(member) for member in members]

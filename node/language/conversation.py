@@ -178,7 +178,8 @@ def answer(said: Said, engines: Sequence[str]) -> str:
 
 
 def acknowledge(text: str, *, reacts: bool) -> str:
-    """A short reply to what asks nothing. ``reacts``: to what was said, as "ok" or "nice" do."""
+    """A short reply to what asks nothing. ``reacts``: to what was said, as "ok" and pictures do."""
+    reacts = reacts or not any(map(str.isalnum, text))
     first = text[slice(*next(iter(_clauses(text)), (0, 0)))]
     said = talk(first) or talk(first.partition(" ")[0])  # "hi bob"
     if reacts and said is not None and said.is_phatic:

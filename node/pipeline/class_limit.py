@@ -27,7 +27,7 @@ _BY_ADAPTER: Mapping[str, tuple[Freshness, Freshness]] = {
     "weather": (Freshness.WEATHER_NOW, Freshness.PAST_PRICE),
     "nba-scores": (Freshness.LIVE_SCORE, Freshness.FINAL_SCORE),
     "news-aggregator": (Freshness.NEWS, Freshness.NEWS),
-    "world-time": (Freshness.TIME_SENSITIVE, Freshness.TIME_SENSITIVE),
+    "world-time": (Freshness.CLOCK, Freshness.CLOCK),
     "snapshot": (Freshness.TIME_SENSITIVE, Freshness.TIME_SENSITIVE),
     "wikipedia": (Freshness.DEFINITION, Freshness.DEFINITION),
     "math-calculator": (Freshness.TIME_SENSITIVE, Freshness.TIME_SENSITIVE),
@@ -37,6 +37,7 @@ is not listed (a plugin) answers what is live."""
 
 _LIVE = frozenset(
     {
+        Freshness.CLOCK,
         Freshness.PRICE,
         Freshness.LIVE_SCORE,
         Freshness.WEATHER_NOW,

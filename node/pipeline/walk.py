@@ -234,6 +234,11 @@ class Pipeline:
         placed = None if whole is None else await self._understanding.place(whole, now=query.local)
         if placed is None or placed.route.needs_history or placed.route.kind is Kind.STATEMENT:
             return asked, part
+        if placed.route.kind is Kind.DETERMINISTIC and not is_counted and whole != part.text:
+            return (
+                asked,
+                part,
+            )  # adapters complete what they read; a wrong guess they would answer as if right
         placed = replace(placed, resolved="completed from the last question")
         return _of_part(query, placed), placed
 

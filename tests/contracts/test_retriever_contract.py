@@ -147,6 +147,20 @@ async def test_a_sum_is_no_evidence_and_what_a_source_said_is(world: World) -> N
     assert await world.answers("When is the tide high?") == ["The tide is high at noon."]
 
 
+async def test_what_an_adapter_looked_up_live_is_no_evidence_for_other_questions(world: World) -> None:
+    cited = (RecordCitation("clock", "", "It is noon in Lund.", None),)
+    soon, late = START + timedelta(hours=1), START + timedelta(days=30)
+    await world.tell(
+        "What time is it in Lund?", "It is noon in Lund.", "adapter", citations=cited, expires=soon
+    )
+    await world.tell("When was Lund founded?", "Lund is of 990.", "adapter", citations=cited, expires=late)
+    await world.tell("When does the bus to Lund go?", "At six.", expires=soon)
+    await world.settle()
+    found = await world.answers("What time is it in Lund, and when was it founded, and the bus?")
+    assert "It is noon in Lund." not in found
+    assert {"Lund is of 990.", "At six."} & set(found)
+
+
 async def test_what_is_withdrawn_or_past_its_time_is_not_offered(world: World) -> None:
     gone = await world.tell("Where is the slipway?", "North of the pier.")
     await world.tell("Where is the crane?", "South of the pier.", expires=START + timedelta(hours=1))

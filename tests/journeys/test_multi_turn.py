@@ -58,6 +58,17 @@ async def test_one_fragment_after_two_questions_is_two_questions(start: Start) -
             await left_alone(node, ideas)
 
 
+async def test_a_guess_at_a_follow_up_is_not_answered_by_an_adapter(start: Start) -> None:
+    async with start() as node:
+        await node.post("/v1/cache/entries", {"query": "Who is our teacher?", "answer": "Ms Delacroix."})
+        await node.ask("what time is it in lisbon", session_id="one")
+        ours = await node.ask("who is our teacher", session_id="one")
+        assert ours["answer"] == "Ms Delacroix."
+        await node.ask("what time is it in lisbon", session_id="two")
+        theirs = await node.ask("who repairs it", session_id="two")
+        assert theirs["source"]["kind"] != "adapter"
+
+
 async def test_the_node_is_asked_about_its_own_answers(start: Start) -> None:
     async with start() as node:
         await node.ask("what is 17*23", session_id="one")

@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,6 +55,8 @@ NEAREST = 16
 PEERS_NEAREST = 240
 """So many more by their vectors where there are peers' entries: what is ours may stand behind those."""
 _MADE = frozenset({"llm", "extractive"})
+_MOMENT = timedelta(hours=1)
+"""What an adapter says lives no longer where it is live."""
 _PAGE = 256
 _BATCH = 8
 _REST_S = 0.05
@@ -64,10 +66,14 @@ _RETRY_S = 10.0
 def is_evidence(record: object) -> bool:
     """Whether an answer may be shown to a model as something that is known. What a model made of evidence is
     not: the evidence is stored itself, and one wrong reading would become the note that the next answer
-    rests on. What an adapter computed and cites nothing for (a sum) answers its own figures only."""
+    rests on. What an adapter computed and cites nothing for (a sum) answers its own figures only, and what
+    is looked up live its own moment."""
     if not isinstance(record, AnswerRecord) or record.source.kind in _MADE:
         return False
-    return record.source.kind != "adapter" or bool(record.citations)
+    if record.source.kind != "adapter":
+        return True
+    lasts = record.expires is None or record.expires - record.timestamp > _MOMENT
+    return lasts and bool(record.citations)
 
 
 class StoredEvidence:

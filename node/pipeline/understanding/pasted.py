@@ -22,6 +22,7 @@ from importlib.resources import files
 from typing import Any
 
 from node.language.reading import read
+from node.pipeline.understanding import rules
 from node.pipeline.understanding.question import guess, judge
 
 LINES_READ = 60
@@ -37,6 +38,7 @@ _OF_CHARS = 12
 """So much of a text there must be for a question that points at it."""
 _TOLD_CHARS = 40
 """So long several sentences apart from the question have to be."""
+_NAME_CHARS = 4
 _SALUTATION_WORDS = 3
 _MAIL_CHARS = 60
 _QUESTION_LINES = 3
@@ -239,6 +241,7 @@ def _of_lines(lines: Sequence[str]) -> Message | None:
     asking = sum(_said(line).asks for line in full)
     looks = _looks_brought(body)
     tells = _stands_apart(lines, head, tail) and _tells(body)
+    tells = tells or (tail == 1 and not head and _is_asked_of(body, lines[-1]))
     if not (looks or tells) and asking * 2 >= len(full):
         return None  # several questions
     if not any(line.strip() for line in asked):
@@ -268,6 +271,15 @@ def _tells(body: Sequence[str]) -> bool:
     said = _SENTENCE.split(" ".join(body).strip()[: LINES_READ * LINE_CHARS])
     asks = any(_said(one).asks and not (one.endswith(".") and _said(one).is_told) for one in said)
     return len(said) > 1 and sum(map(len, said)) >= _TOLD_CHARS and not asks
+
+
+def _is_asked_of(body: Sequence[str], question: str) -> bool:
+    """Whether the line below sentences that only tell asks for something that they name."""
+    told = " ".join(body).strip()[: LINES_READ * LINE_CHARS]
+    if len(told) < _TOLD_CHARS or not told.endswith(".") or any(_said(one).asks for one in body):
+        return False
+    named = {one for one in read(question).words if len(one) >= _NAME_CHARS and one not in rules.NO_CONTENT}
+    return not named.isdisjoint(read(told).words)
 
 
 def _introduces(body: Sequence[str]) -> bool:

@@ -64,6 +64,7 @@ def rows(name: str, code: str = tables.ENGLISH) -> tuple[Rule, ...]:
 
 
 PRONOUN = "its pronoun stands for something said before"
+OF_ASKERS = "asks the asker's own words back"
 TOPICS = rows("topics")
 FOLLOW_UPS = rows("follow_ups")
 SCRIPT_TOPICS = (

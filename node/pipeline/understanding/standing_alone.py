@@ -13,6 +13,7 @@ Rules of ``guess``, first that fits; words are those of the language files:
 4. What begins with a preposition, and a weekday, is added at the end.
 5. "The kitchen" takes the place of what stands behind an article, in English of the last thing named.
 6. Other words are added at the end.
+What askers ask of themselves ("who is our teacher") stands alone.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ _PRONOUN = re.compile(r"\b(?:it|that|this|he|she|they|them|him)\b", re.IGNORECAS
 _VERB_LAST = re.compile(r"\b(?:does|do|did)\b")
 _PLACES = frozenset({"on", "in", "at", "with", "without", "after", "before", "from", "to", "by", "during"})
 _OWN_DETERMINERS = frozenset({"my", "your", "our", "this", "that"})
+_OF_ASKERS = next(rule for rule in rules.rows("refers") if rule.name == rules.OF_ASKERS)
 _ALIKE_CHARS = 4
 _MARKS = " ?？.!,;:¿¡\"'"
 _MAIL = re.compile(r"\S@\S")
@@ -89,6 +91,8 @@ def guess(text: str, turn: str, answer: str = "") -> str | None:
     words = _words(_code(f"{body} {text}"))
     new = _after(words.lead, text.strip().strip(_MARKS)).strip(_MARKS)
     is_english = may_be_english(f"{body} {new}")
+    if _OF_ASKERS.fits(read(text).flat, ""):
+        return text
     if (thing := owned(text, turn)) is not None:
         if _holds(thing, answer, words):
             return turn

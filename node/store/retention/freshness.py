@@ -18,6 +18,7 @@ from node.store.retention.volatility import DAY_S, HOUR_S, MINUTE_S, NOW, STEADY
 
 CLASS_LIMIT_S: Mapping[Freshness, int | None] = {
     Freshness.COMPUTED: None,
+    Freshness.CLOCK: MINUTE_S,
     Freshness.PRICE: 45,
     Freshness.PAST_PRICE: 30 * DAY_S,
     Freshness.LIVE_SCORE: 20,
@@ -130,6 +131,8 @@ STALE: Mapping[Freshness, Stale] = {
     # What is computed and what is on record never expires by itself.
     Freshness.COMPUTED: Stale(0, 0),
     Freshness.GOVERNANCE: Stale(0, 0),
+    # What the clock said is wrong a minute later, and can always be read again.
+    Freshness.CLOCK: Stale(0, 0),
     # A figure that people act on is asked for again before it is given.
     Freshness.PRICE: Stale(0, HOUR_S),
     Freshness.LIVE_SCORE: Stale(0, 10 * MINUTE_S),

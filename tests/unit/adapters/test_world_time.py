@@ -154,7 +154,7 @@ def test_every_big_town_is_found_again_by_its_own_name() -> None:
 async def test_the_time_in_a_place() -> None:
     evidence = await told("what time is it in tokyo")
     assert evidence.text == "It is 15:04 on Monday, 18 May 2026 in Tokyo (JST, UTC+9)."
-    assert evidence.freshness is Freshness.TIME_SENSITIVE
+    assert evidence.freshness is Freshness.CLOCK
     assert evidence.key == "time:tokyo:-:-"
     assert evidence.data["time"] == "2026-05-18T15:04:00+09:00"
 

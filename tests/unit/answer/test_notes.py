@@ -493,3 +493,17 @@ async def test_what_people_stored_for_the_very_question_is_its_answer(by: str, i
     one = replace(note("ten crowns", by=by), is_same=True)
     found, _ = await read_by(Trained(ten=0.1), one)
     assert (found.kept == [one]) is is_kept
+
+
+def test_what_an_adapter_looked_up_is_no_note_of_people() -> None:
+    looked_up = replace(note("It is noon."), source=SourceRef("adapter", "world-time"))
+    assert not notes.is_peoples(looked_up)
+    assert notes.is_peoples(note("It is noon."))
+    assert not notes.is_about_theirs([looked_up])
+
+
+def test_a_note_that_nobody_read_is_quoted_only_where_it_has_a_word_of_the_questions() -> None:
+    alike = replace(note("Der Restmüll wird dienstags abgeholt.", relevance=0.6), cosine=0.6)
+    assert not notes.is_about_it(alike)
+    assert notes.is_about_it(replace(alike, relevance=0.8))
+    assert notes.is_about_it(replace(alike, cosine=None))

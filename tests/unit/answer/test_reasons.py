@@ -9,7 +9,7 @@ from importlib.resources import files
 import pytest
 
 from adapters.outcomes import failed
-from node.answer.reasons import could_not_look_up, no_answer, say, source_said
+from node.answer.reasons import could_not_look_up, heading, no_answer, say, source_said
 from node.core.breaker import BreakerOpen
 from node.core.errors import Forbidden, NodeError, RateLimited, Rejected, TimedOut, Unavailable
 from node.core.model import Failed, Missed, Step
@@ -61,3 +61,8 @@ def test_a_language_without_sentences_is_answered_in_english() -> None:
     assert say("late", "xx") == say("late")
     assert no_answer([], "ja") == say("no_model")
     assert no_answer([Step("generate", "skipped", "")], "fr") == say("no_model", "fr")
+
+
+def test_the_asker_s_own_text_is_named_in_the_language_of_the_question() -> None:
+    assert heading("the text you sent", "de") == "Laut dem Text, den Sie geschickt haben:"
+    assert heading("the text you sent") == "According to the text you sent:"

@@ -48,7 +48,7 @@ def test_replies_are_of_the_language_and_name_the_model() -> None:
 @pytest.mark.parametrize(
     ("text", "reacts", "said"),
     [
-        ("Das Wetter ist schön.", False, "Ah, danke"),
+        ("Das Wetter ist schön.", False, "Verstehe"),
         ("Небо голубое.", False, "Понятно"),
         ("私は猫が好きです。", False, "なるほど"),
         ("我喜欢吃苹果。", False, "明白"),
@@ -60,9 +60,17 @@ def test_what_tells_is_acknowledged_in_its_language(text: str, reacts: bool, sai
     assert conversation.acknowledge(text, reacts=reacts).startswith(said)
 
 
-def test_who_tells_something_hears_how_to_teach_it_and_who_only_reacts_does_not() -> None:
-    assert "teach" in conversation.acknowledge("The office opens at nine.", reacts=False)
+def test_who_tells_something_hears_that_it_is_not_kept_and_who_only_reacts_does_not() -> None:
+    for told in ("The office opens at nine.", "My card was stolen", "i feel sad today"):
+        said = conversation.acknowledge(told, reacts=False)
+        assert "only what I am taught" in said
+        assert "neuroswarm" not in said
     assert conversation.acknowledge("lol", reacts=True) == "Good. Ask me whenever you want to know something."
+
+
+@pytest.mark.parametrize("text", ["👍", "🎉🎉", ".", "???"])
+def test_pictures_and_marks_are_reactions(text: str) -> None:
+    assert conversation.acknowledge(text, reacts=False).startswith("Good.")
 
 
 @each("row", ROWS["order"])

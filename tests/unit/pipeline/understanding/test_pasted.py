@@ -118,3 +118,30 @@ def test_the_route_is_of_the_question_alone() -> None:
     about = router.about("when is the meeting?", now=now)
     assert (about.kind, about.sources, about.floor) == (Kind.GENERATIVE, (Source.CACHE, Source.MODEL), None)
     assert router.about("", now=now).kind is Kind.STATEMENT
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        (
+            "Notes: Ana owns the budget, Ben the venue, deadline 12 June.\nwho owns the venue",
+            "who owns the venue",
+        ),
+        ("Der Kurs kostet 120 Euro, Mitglieder 90.\nWas zahlen Mitglieder?", "Was zahlen Mitglieder?"),
+        (
+            "The rent is 900. The deposit is 1800 and due before May.\nhow much is the deposit?",
+            "how much is the deposit?",
+        ),
+    ],
+)
+def test_a_question_below_sentences_that_name_what_it_asks_for_is_asked_of_them(
+    text: str, question: str
+) -> None:
+    message = part(text)
+    assert message.question == question
+    assert message.pasted == text.rpartition("\n")[0]
+
+
+def test_a_question_below_sentences_about_other_things_stays_with_them() -> None:
+    text = "I have a dog. He is brown and likes cake.\nwhat food should he eat?"
+    assert part(text).pasted == ""

@@ -52,6 +52,11 @@ def test_the_new_words_take_their_place_in_the_last_question(turn: str, text: st
     assert guess(text, turn) == whole
 
 
+@pytest.mark.parametrize("text", ["who is our class teacher", "where is my bike", "and when is our meeting?"])
+def test_what_the_askers_ask_of_themselves_is_not_joined_to_the_last_question(text: str) -> None:
+    assert guess(text, "what time is it in lisbon") == text
+
+
 @pytest.mark.parametrize(
     ("turn", "text", "answer"),
     [
