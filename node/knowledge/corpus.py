@@ -5,8 +5,9 @@ Scope is a hard filter: it stands in every statement, and the vectors of each sc
 
 from __future__ import annotations
 
+import math
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date, datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from node.core.ipld.cid import Cid
-from node.knowledge.model import Chunk, Document
+from node.knowledge.model import UNKNOWN, Chunk, Document
 from node.knowledge.store import Changed, DocumentStore, words_of
 from node.knowledge.store import _chunk as chunk_of
 from node.knowledge.vectors import DocumentVectors, hash_in
@@ -29,6 +30,9 @@ _PARTS = 4
 """Windows of one chunk that may stand before the next chunk's, on average."""
 _LISTED_MAX = 64
 """Askers whose lists of documents are kept."""
+_COUNTED_MAX = 2_000
+"""A word that stands in so many chunks is as common as one needs to know."""
+_PREFIX_MIN = 4
 _IN = "(SELECT value FROM json_each(?))"
 
 
@@ -51,6 +55,20 @@ def _keyword(connection: sqlite3.Connection, asked: str, scopes: str, limit: int
         "ORDER BY score DESC, c.id LIMIT ?"
     )
     return [(row[0], row[1]) for row in connection.execute(look, (asked, scopes, limit))]
+
+
+def _rarity(connection: sqlite3.Connection, roots: Sequence[str], scopes: str) -> dict[str, float]:
+    look = (
+        "SELECT count(*) FROM (SELECT 1 FROM keyword JOIN chunk c ON c.id = keyword.rowid JOIN document d "
+        f"ON d.id = c.document WHERE keyword MATCH ? AND d.scope IN {_IN} LIMIT {_COUNTED_MAX})"
+    )
+    chunks = connection.execute("SELECT max(id) FROM chunk").fetchone()[0] or 0
+    found = {}
+    for one in roots:
+        asked = f'"{words_of(one)}"' + ("*" if len(one) >= _PREFIX_MIN else "")
+        count = connection.execute(look, (asked, scopes)).fetchone()[0]
+        found[one] = math.log((chunks + 1) / (count + 0.5)) / math.log(chunks + 2) if count else UNKNOWN
+    return found
 
 
 def _by_hash(
@@ -127,6 +145,10 @@ class StoredCorpus:
             best.setdefault(hash_in(cid), similarity)
         found = self._file.read_here(partial(_by_hash, found=list(best.items()), scopes=_json(scopes)))
         return found[:limit]
+
+    def rarity(self, roots: Collection[str], scopes: Sequence[str]) -> dict[str, float]:
+        asked = [one for one in roots if terms(one)][:TERMS_MAX]
+        return self._file.read_here(partial(_rarity, roots=asked, scopes=_json(scopes)))
 
     def chunks(self, ids: Sequence[int]) -> dict[int, Chunk]:
         return self._file.read_here(partial(_chunks, ids=_json(ids)))
