@@ -75,11 +75,12 @@ def answer_signs(
     called = {root for name in names(question, passages) for root in roots(name)}
     named = {one: value for one, value in asked.items() if one in called}
     years = set(_YEAR.findall(question))
-    all_of_it = [_placed(one) for one, _, _ in ranked]
+    all_of_it = [placed(one) for one, _, _ in ranked]
     around = f"{all_of_it[0]} {passages[first.passage].text}"
     return (
         said or 0.0,
         float(said is None),
+        covered(asked, all_of_it[0]) * (said is None),
         max(read, default=0.0),
         max((one for one in of_document if one is not None), default=_UNREAD_ODDS if read else 0.0),
         value,
@@ -100,8 +101,8 @@ def answer_signs(
     )
 
 
-def _placed(one: Window) -> str:
-    """A window with all that says where it is from."""
+def placed(one: Window) -> str:
+    """A window with all that says where it is from: its title, headings, path and date."""
     path = re.sub(r"[^\w]+|_", " ", one.document.path)
     return f"{one.read} {path} {one.document.effective or ''}"
 

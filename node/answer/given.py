@@ -113,9 +113,10 @@ def _silent(read: documents.Read, question: str, language: str) -> Composed:
 
 
 def unsure_documents(given: Given, missing: str | None, trail: Trail, language: str) -> Composed | None:
-    """Documents themselves, where it is not sure enough that they hold the answer for a model to tell it."""
+    """Documents themselves, where it is not sure enough that they hold the answer for a model to tell it: its
+    words would be no surer, and be taken away again after the wait for them."""
     read = given.documented
-    if read is None or not read.said or missing is not None or given.writes or read.is_sure:
+    if read is None or not read.said or missing is not None or given.writes or read.share >= TOLD_MIN:
         return None
     if any(one.source.kind != documents.KIND for one in given.kept):
         return None

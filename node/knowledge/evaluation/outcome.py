@@ -38,8 +38,8 @@ LOWER_IS_BETTER = frozenset({"false_abstention", "unsure", "false_contradiction"
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the answering side said. ``cited``: paths of documents. ``unsure``: it quotes what is nearest to the
-    question and says that it is no sure answer. ``tokens``: read and written."""
+    """What the answering side said. ``cited``: paths of documents. ``unsure``: it quotes what is nearest
+    to the question and says that it is no sure answer. ``tokens``: read and written."""
 
     text: str
     cited: tuple[str, ...]

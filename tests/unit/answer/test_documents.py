@@ -164,11 +164,13 @@ async def test_a_reader_that_is_away_leaves_the_words_to_decide() -> None:
 
 async def test_a_model_tells_it_and_is_cited_or_is_quoted_where_it_knows_nothing() -> None:
     found = await read_of(Reader("2.50"), passage(document(1, "a.md"), WASH))
-    shown = await answered(replace(found, is_sure=False), ScriptedGenerator("It costs 2.50 euros [1]."))
+    shown = await answered(
+        replace(found, share=0.4, is_sure=False), ScriptedGenerator("It costs 2.50 euros [1].")
+    )
     assert WASH in shown.text, "a model is not asked to tell what is not sure"
     assert shown.text.startswith("I found no sure answer")
     assert shown.unsure
-    found = replace(found, is_sure=True)
+    found = replace(found, share=0.95, is_sure=True)
     told = await answered(found, ScriptedGenerator("It costs 2.50 euros for a wash [1]."))
     assert told.source.kind == "llm"
     assert [cited.cid for cited in told.citations] == [str(document(1, "a.md").cid)]
@@ -229,3 +231,21 @@ async def test_other_values_in_near_equal_sentences_are_told_as_a_perhaps() -> N
     assert composed.documents.has_contradiction
     assert "61,300" in composed.text
     assert "63,100" in composed.text
+
+
+async def test_a_draft_of_what_was_found_is_quoted_only_where_the_question_calls_it() -> None:
+    holds = document(1, "v2.md", title="Laundry rules")
+    draft = document(2, "v3.md", title="Laundry rules, draft", status="draft", supersedes=("v2.md",))
+    shown = passage(draft, WASH.replace("2.50", "9.90")), passage(holds, WASH)
+    assert "9.90" not in (await answered(await read_of(Reader("euros"), *shown))).text
+    asked = "What does a wash in the laundry room cost by the draft?"
+    assert "9.90" in (await answered(await read_of(Reader("euros"), *shown, question=asked))).text
+
+
+async def test_another_document_without_the_name_that_is_asked_for_is_not_quoted_beside_it() -> None:
+    text = "The boiler in {} runs well. We found that in {} the flow temperature is {} degrees."
+    one = passage(document(1, "a.md", title="Report"), text.format("Alderhall", "Alderhall", 66))
+    other = passage(document(2, "b.md", title="Report"), text.format("Heronhall", "Heronhall", 62))
+    asked = "flow temperature of the boiler in Alderhall"
+    found = await read_of(Reader("flow"), one, other, question=asked)
+    assert {each.window.document.path for each in found.said} == {"a.md"}
