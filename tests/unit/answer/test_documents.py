@@ -17,6 +17,7 @@ from node.answer.grounding import without_unsupported
 from node.core.errors import Unavailable
 from node.core.ipld.cid import RAW, Cid
 from node.core.model import SourceRef
+from node.knowledge.conflicts import contradictions
 from node.knowledge.model import Chunk, Document, Passage
 from node.knowledge.shelf import Shelf
 from tests.unit.answer.material import ScriptedGenerator, compose
@@ -249,3 +250,12 @@ async def test_another_document_without_the_name_that_is_asked_for_is_not_quoted
     asked = "flow temperature of the boiler in Alderhall"
     found = await read_of(Reader("flow"), one, other, question=asked)
     assert {each.window.document.path for each in found.said} == {"a.md"}
+
+
+def test_other_values_of_things_that_are_called_differently_are_no_contradiction() -> None:
+    told = "Guests of {} may stay for {} nights if their host has written to the office."
+    texts = [told.format("Alder", 9), told.format("Heron", 12), told.format("Alder", 14)]
+    shown = [passage(document(n, f"{n}.md"), text) for n, text in enumerate(texts, 1)]
+    shelf = Shelf([one.document for one in shown])
+    found = [(one.one.path, one.other.path) for one in contradictions(shown, shelf)]
+    assert found == [("1.md", "3.md")]
