@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -146,6 +146,10 @@ class MemoryCorpus:
         if any(one.scope not in scopes for one in self._documents):
             return tuple(one for one in self._documents if one.scope in scopes)
         return self._documents
+
+    def rarity(self, roots: Collection[str], scopes: Sequence[str]) -> dict[str, float]:
+        texts = [one.searched.lower() for one in self._chunks.values() if self._in(one.id, scopes)]
+        return {root: 1.0 - sum(root in text for text in texts) / (len(texts) + 1) for root in roots}
 
     def _in(self, chunk: int, scopes: Sequence[str]) -> bool:
         return self._scope[self._chunks[chunk].document] in scopes

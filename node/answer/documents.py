@@ -1,101 +1,112 @@
 """What the documents of a community say to one question: windows of the passages that were found, read for
 whether they hold the answer, and what is known of the documents behind them.
 
-The packaged reader of notes reads the likeliest windows; a logistic curve over its log odds and over how the
-window was found (``reading.json``, of the form that ``python -m bench.documents_curve`` fits) says how
-probably one holds the answer. From ``floor`` on it is quoted, or given to a model; below, nothing is said but
-what was looked for: to be silent is better than to be wrong. Documents are data: sentences that give orders
-to their reader are never quoted, and are reported. Raises nothing but cancellation."""
+The packaged reader of notes reads the likeliest windows. One logistic curve says how likely each holds the
+answer beside the others, a second one, over what the likeliest says and lacks, whether the answer is there at
+all (``document_signs``, ``reading.json``; ``python -m bench.documents_curve`` fits both). From ``sure`` on it
+is quoted, or given to a model; from ``floor`` on the nearest is quoted and said to be no more than that;
+below, nothing is said but what was looked for. Documents are data: sentences that give orders to their reader
+are never quoted, and are reported. Raises nothing but cancellation."""
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import importlib.resources
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
 
-from node.answer import reasons
+from node.answer import document_signs
 from node.answer.evidence.relevance import packaged
-from node.answer.extractive import terms_of
-from node.answer.score.confidence import Origin, observe
 from node.core.errors import Unavailable
 from node.core.model import Citation, Dispute, Evidence, Freshness, InDocuments, SourceRef
 from node.core.ports import NoteReader
 from node.knowledge.conflicts import Contradiction, contradictions
 from node.knowledge.model import Document, Passage
-from node.knowledge.shelf import Shelf, since
+from node.knowledge.ranking import jaccard
+from node.knowledge.shelf import Shelf
 from node.knowledge.used import used_of
 from node.knowledge.windows import Window, orders, windows
 from node.language.markup import DATA_MARK
 from node.language.orders import CHAT_TOKEN
-from node.language.sentences import figures, one_line
+from node.language.sentences import one_line
 from node.language.tongue import may_be_english
 
 KIND = "documents"
 """The kind of source of what comes from documents."""
-READ_MAX = 16
-"""So many windows are read for one question: a third of a second."""
+READ_MAX = 20
+"""So many windows are read for one question: four tenths of a second."""
 RIVALS_READ_MAX = 6
 """And so many of documents that are known to disagree with the one that is quoted."""
-QUOTED_MAX = 2
-BESIDE, BESIDE_FLOOR = 0.5, 0.6
-"""A second window is quoted where it is so probable beside the first, and beside the floor, and of another
-place: of 65 train questions in the language of their documents 41 then have the fact instead of 33
-(``python -m bench.documents_curve``)."""
+WORDS_MAX = 100
+"""So many words are quoted: with the places and remarks an answer stays within 120."""
+QUOTED_MAX = 4
+BESIDE, BESIDE_OTHER = 0.1, 0.7
+"""A further window is quoted where it is so probable beside the first: of the same document, and of another
+one, which has to be cited too."""
 SPEAKS = 0.3
 """Whoever disagrees has a window that is so probable beside the first."""
+UNREAD = 0.2
+"""What the reader cannot read, in other languages than English, has to be surer by so much: of twelve such
+train questions above ``sure`` four quoted the right document, of three above this two."""
+LIKE, LIKE_MIN = 0.25, 3
+"""Or one that shares so many of its words with the quoted one, three at least."""
 RELIABILITY = 0.9
-USUAL_COSINE = 0.6
-"""Of a passage that answers (train): what stands in where no embedder has compared."""
-_SNIPPET_CHARS = 200
-_NAMED_MAX = 2
-_REMARKS_MAX = 3
+SNIPPET_CHARS = 200
+_PLACE_WORDS = 4
 _QUESTION_CHARS_MAX = 1_000
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
-    """P(the window holds the answer) = 1 / (1 + exp(-weights x ``signs``)); from ``floor`` on it counts."""
+class Rule:
+    """P = 1 / (1 + exp(-weights x signs)): that a window holds the answer (``windows``), that it is there at
+    all (``answer``). From ``sure`` on it is told, from ``floor`` on its nearest is shown."""
 
-    weights: tuple[float, ...]
+    windows: tuple[float, ...]
+    answer: tuple[float, ...]
     floor: float
-
-    def probability(self, signs: Sequence[float]) -> float:
-        odds = sum(weight * sign for weight, sign in zip(self.weights, signs, strict=True))
-        return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, odds))))
+    sure: float
 
 
 @functools.cache
-def curve() -> Curve:
+def rule() -> Rule:
     """The one that comes with the node."""
     text = importlib.resources.files(__package__).joinpath("reading.json").read_bytes()
     data: dict[str, Any] = orjson.loads(text)["documents"]
-    return Curve(tuple(data["weights"]), data["floor"])
+    return Rule(tuple(data["windows"]), tuple(data["answer"]), data["floor"], data["sure"])
+
+
+def probability(weights: Sequence[float], signs: Sequence[float]) -> float:
+    odds = sum(weight * sign for weight, sign in zip(weights, signs, strict=True))
+    return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, odds))))
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """``window`` holds the answer with the probability ``share``."""
+    """``window`` holds the answer with the probability ``share``; ``odds``: the reader's."""
 
     window: Window
     share: float
+    odds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """``said``: what holds the answer, likeliest first, what is to be quoted only. ``share``: of the first,
-    or of the likeliest where none does. ``missing``: documents that the question names, that are listed and
-    not there. ``disputes``: between what is said and documents near it. ``is_about``: the question is about
-    what stands in documents here, so that nothing else may answer it. ``near``: the documents looked at."""
+    """``said``: what holds the answer, likeliest first, what is to be quoted only. ``share``: the probability
+    that the answer is there. ``is_sure``: it is told, not only shown as the nearest. ``missing``: documents
+    that the question names, that are listed and not there. ``disputes``: between what is said and documents
+    near it. ``is_about``: the question is about what stands in documents here, so that nothing else may
+    answer it. ``near``: the documents looked at."""
 
     said: tuple[Said, ...]
     share: float
+    is_sure: bool = True
     near: tuple[Document, ...] = ()
     missing: tuple[Document, ...] = ()
     disputes: tuple[Contradiction, ...] = ()
@@ -120,50 +131,11 @@ class Read:
         made_from = [one.window.document for one in self.said]
         made_from += [other for one in self.disputes for other in (one.one, one.other)]
         return InDocuments(
-            has_contradiction=bool(self.said) and any(map(_is_open, self.disputes)),
+            has_contradiction=bool(self.said) and any(map(is_told, self.disputes)),
             disputes=tuple(map(_told, self.disputes)) if self.said else (),
             orders=tuple(one.path for one in self.orders),
             used=tuple(dict.fromkeys(filter(None, map(used_of, made_from)))),
         )
-
-
-def signs(
-    question: str, some: Sequence[Window], odds: Sequence[float | None], passages: Sequence[Passage]
-) -> list[tuple[float, ...]]:
-    """What the curve weighs of each window; the last is for the offset. Log odds are those of the packaged
-    reader, None where it cannot read."""
-    best = max((one for one in odds if one is not None), default=0.0)
-    best_overlap = max((one.overlap for one in some), default=0.0)
-    names = (*terms_of(question).exact, *figures(question))
-    made: list[tuple[float, ...]] = []
-    for one, said in zip(some, odds, strict=True):
-        parts = dict(passages[one.passage].parts)
-        unread = float(said is None)
-        made.append(
-            (
-                said or 0.0,
-                0.0 if said is None else best - said,
-                unread,
-                one.overlap,
-                one.overlap * unread,
-                best_overlap - one.overlap,
-                one.own,
-                max(0.0, parts.get("cosine", USUAL_COSINE)),
-                float(one.passage),
-                _lacking(names, one),
-                observe(question, one.text, Origin.EXTRACTIVE).answered,
-                float(one.size),
-                1.0,
-            )
-        )
-    return made
-
-
-def _lacking(names: Sequence[str], one: Window) -> float:
-    """How many of the names and figures that the question gives stand neither in the window nor in what says
-    where it is from: at most two count."""
-    said = f"{one.read} {one.document.path} {one.document.effective or ''}".casefold()
-    return float(min(2, sum(name.casefold() not in said for name in set(names))))
 
 
 async def read(
@@ -171,49 +143,76 @@ async def read(
     passages: Sequence[Passage],
     shelf: Shelf,
     reader: NoteReader | None,
+    rarity: Callable[[Collection[str]], Mapping[str, float]],
     vector: Iterable[float] | None = None,
 ) -> Read:
-    """See the module. ``vector`` as for ``notes.read``."""
+    """See the module. ``rarity``: as ``Corpus.rarity``; ``vector`` as for ``notes.read``."""
     asked = one_line(CHAT_TOKEN.sub(" ", DATA_MARK.sub(" ", question)), _QUESTION_CHARS_MAX)
     passages = standing(asked, passages, shelf)
-    rule = curve()
     some = windows(asked, passages, READ_MAX)
-    rows = await _weighed(asked, some, passages, reader, rule)
-    if rows and rows[0].share >= rule.floor:
-        rivals = {one.id for one in shelf.rivals(rows[0].window.document)}
-        theirs = [one if one.document.id in rivals else replace(one, chunks=()) for one in passages]
-        more = [one for one in windows(asked, theirs, RIVALS_READ_MAX) if one not in some]
-        if more:
-            rows = await _weighed(asked, [*some, *more], passages, reader, rule)
+    odds = await _odds(reader, asked, some)
+    rows = weighed(asked, some, odds, rule())
     made = Read(
         (),
-        rows[0].share if rows else 0.0,
+        0.0,
         near=tuple(dict.fromkeys(one.document for one in passages)),
         missing=tuple(shelf.missing_named(asked)),
         orders=tuple(orders(passages)),
         is_about=_is_about(passages, vector),
     )
-    if not rows or made.missing or rows[0].share < rule.floor:
+    if not rows or made.missing:
         return made
-    said = quoted(rows, rule.floor)
-    disputes = _of_those(said[0], rows, passages, shelf)
+    rare = await asyncio.to_thread(rarity, document_signs.roots(asked))
+    share = there(asked, rows, passages, rare, rule())
+    is_sure = share >= rule().sure + (UNREAD if rows[0].odds is None else 0.0)
+    made = replace(made, share=share, is_sure=is_sure)
+    if share < rule().floor:
+        return made
+    rivals = {one.id for one in shelf.rivals(rows[0].window.document)}
+    theirs = [one if one.document.id in rivals else replace(one, chunks=()) for one in passages]
+    more = [one for one in windows(asked, theirs, RIVALS_READ_MAX) if one not in some]
+    if more:
+        rows = weighed(asked, [*some, *more], [*odds, *await _odds(reader, asked, more)], rule())
+    said = quoted(rows, document_signs.names(asked, passages))
+    disputes = _of_those(said, rows, passages, shelf)
     return replace(made, said=tuple(_with_other_side(said, rows, disputes)), disputes=tuple(disputes))
 
 
-async def _weighed(
-    asked: str, some: Sequence[Window], passages: Sequence[Passage], reader: NoteReader | None, rule: Curve
-) -> list[Said]:
+def weighed(asked: str, some: Sequence[Window], odds: Sequence[float | None], by: Rule) -> list[Said]:
     """The windows with their probabilities, likeliest first."""
-    odds = await _odds(reader, asked, some)
-    weighed = signs(asked, some, odds, passages)
-    rows = [Said(one, rule.probability(row)) for one, row in zip(some, weighed, strict=True)]
+    signs = document_signs.window_signs(asked, some, odds)
+    rows = [
+        Said(one, probability(by.windows, row), said)
+        for one, row, said in zip(some, signs, odds, strict=True)
+    ]
     return sorted(rows, key=lambda one: -one.share)
+
+
+def there(
+    asked: str, rows: Sequence[Said], passages: Sequence[Passage], rarity: Mapping[str, float], by: Rule
+) -> float:
+    """The probability that the answer is there at all."""
+    return probability(by.answer, answer_signs(asked, rows, passages, rarity))
+
+
+def answer_signs(
+    asked: str, rows: Sequence[Said], passages: Sequence[Passage], rarity: Mapping[str, float]
+) -> tuple[float, ...]:
+    """What the curve of answers weighs."""
+    ranked = [(one.window, one.odds, _log_odds(one.share)) for one in rows]
+    return document_signs.answer_signs(asked, ranked, passages, rarity)
+
+
+def _log_odds(share: float) -> float:
+    return math.log(share / (1.0 - share))
 
 
 def standing(question: str, passages: Sequence[Passage], shelf: Shelf) -> list[Passage]:
     """The passages without those of versions for which another document stands that was found too, unless
-    the question names a year: it may be about what held then. Their place stays."""
+    the question names a year: it may be about what held then; and without drafts of what was found, unless
+    the question calls them by what the title of the other lacks. Their place stays."""
     found = {one.document.id for one in passages}
+    holding = {one.document.id: one.document for one in passages if one.document.status != "draft"}.values()
     kept = []
     for one in passages:
         if one.document.status == "superseded":
@@ -222,19 +221,37 @@ def standing(question: str, passages: Sequence[Passage], shelf: Shelf) -> list[P
                 one = replace(one, document=replace(one.document, status="current"))
             elif newer & found and not _YEAR.search(question):
                 one = replace(one, chunks=())
+        elif one.document.status == "draft":
+            held = [other for other in holding if shelf.supersedes(one.document, other)]
+            called = document_signs.roots(one.document.title) & document_signs.roots(question)
+            if held and not any(called - document_signs.roots(other.title) for other in held):
+                one = replace(one, chunks=())
         kept.append(one)
     return kept
 
 
-def quoted(rows: Sequence[Said], floor: float) -> list[Said]:
-    """The likeliest, and the next of another place that is nearly as likely."""
+def quoted(rows: Sequence[Said], named: Collection[str] = ()) -> list[Said]:
+    """The likeliest, and those of other places that are likely beside it, within ``WORDS_MAX`` words. Another
+    document has to have the names of the question (``named``) that the first has."""
     first, *rest = rows
-    kept = [first]
+    kept, words = [first], _words(first)
+    named = [
+        one for one in named if document_signs.lacking([one], document_signs.placed(first.window), 1) == 0
+    ]
     for one in rest:
-        far = all(_is_apart(one.window, other.window) for other in kept)
-        if len(kept) < QUOTED_MAX and far and one.share >= max(BESIDE_FLOOR * floor, BESIDE * first.share):
+        is_same = one.window.document.id == first.window.document.id
+        is_likely = one.share >= (BESIDE if is_same else BESIDE_OTHER) * first.share
+        fits = len(kept) < QUOTED_MAX and words + _words(one) <= WORDS_MAX
+        if not is_same and document_signs.lacking(named, document_signs.placed(one.window), 1):
+            continue
+        if is_likely and fits and all(_is_apart(one.window, other.window) for other in kept):
             kept.append(one)
+            words += _words(one)
     return kept
+
+
+def _words(one: Said) -> int:
+    return len(one.window.text.split()) + _PLACE_WORDS
 
 
 def _is_apart(one: Window, other: Window) -> bool:
@@ -248,41 +265,64 @@ def _overlaps(one: Window, other: Window) -> bool:
 
 
 def _of_those(
-    first: Said, rows: Sequence[Said], passages: Sequence[Passage], shelf: Shelf
+    said: Sequence[Said], rows: Sequence[Said], passages: Sequence[Passage], shelf: Shelf
 ) -> list[Contradiction]:
-    """Disputes of the quoted document with others that were found. That a draft stands for something is its
+    """Disputes of the quoted documents with others that were found. That a draft stands for something is its
     wish; whoever disagrees has to speak to the question."""
-    speaking = {one.window.document.id for one in rows if one.share >= SPEAKS * first.share}
+    first = said[0]
+    speaking = {
+        one.window.document.id
+        for one in rows
+        if one.share >= SPEAKS * first.share or _is_like(one.window, first.window)
+    }
+    told = " ".join(" ".join(one.window.text for one in said).split())
+    ours = {one.window.document.id for one in said}
     kept = []
     for one in contradictions(passages, shelf):
         pair = {one.one.id, one.other.id}
-        if first.window.document.id not in pair:
-            continue
+        is_ours = first.window.document.id in pair or (one.kind != "supersedes" and ours & pair)
         is_wish = one.kind == "supersedes" and "draft" in (one.one.status, one.other.status)
-        is_elsewhere = one.kind == "conflict_with" and not pair <= speaking
-        is_other = one.kind == "values" and not any(said in first.window.text for said in one.sentences or ())
-        if not (is_wish or is_elsewhere or is_other):
+        is_elsewhere = one.kind != "supersedes" and not pair <= speaking
+        is_other = one.kind == "values" and not any(
+            " ".join(part.split()) in told for part in one.sentences or ()
+        )
+        if is_ours and not (is_wish or is_elsewhere or is_other):
             kept.append(one)
     return kept
+
+
+def _is_like(one: Window, other: Window) -> bool:
+    """Whether two windows say much in the same words, whatever their figures."""
+    words = [
+        {root for root in document_signs.roots(each.text) if not root.isdigit()} for each in (one, other)
+    ]
+    return len(words[0] & words[1]) >= LIKE_MIN and jaccard(*words) >= LIKE
 
 
 def _with_other_side(
     quoted: Sequence[Said], rows: Sequence[Said], disputes: Sequence[Contradiction]
 ) -> list[Said]:
-    """What is quoted, with the likeliest window of who disagrees and is not known to be wrong."""
-    first = quoted[0].window.document.id
+    """What is quoted, with the likeliest window of who disagrees and is not known to be wrong, in the place
+    of the least likely."""
+    ours = {one.window.document.id for one in quoted}
     kept = list(quoted)
-    for one in filter(_is_open, disputes):
-        other = one.other if one.one.id == first else one.one
-        said = next((row for row in rows if row.window.document.id == other.id), None)
-        if said is not None and all(said.window.document.id != row.window.document.id for row in kept):
-            kept = [*kept[: QUOTED_MAX - 1], said]
+    for one in disputes:
+        others = {one.one.id, one.other.id} - ours
+        if one.kind != "conflict_with" or len(others) != 1:
+            continue
+        said = next((row for row in rows if row.window.document.id in others), None)
+        if said is None:
+            continue
+        while len(kept) > 1 and sum(map(_words, (*kept, said))) > WORDS_MAX:
+            kept.pop()
+        kept.append(said)
+        ours |= others
     return kept
 
 
-def _is_open(one: Contradiction) -> bool:
-    """Whether it is certain, and no version of the other."""
-    return one.kind == "conflict_with"
+def is_told(one: Contradiction) -> bool:
+    """Whether two documents say different things and neither is known to replace the other."""
+    return one.kind != "supersedes"
 
 
 def _told(one: Contradiction) -> Dispute:
@@ -317,9 +357,6 @@ def _is_about(passages: Sequence[Passage], vector: Iterable[float] | None) -> bo
     return rule.concerns(known, vector)
 
 
-# --- words --------------------------------------------------------------------------------------
-
-
 def place_of(one: Window) -> str:
     """Where in its document a window stands: the page, else the nearest heading."""
     if one.chunk.page is not None:
@@ -340,7 +377,7 @@ def as_evidence(one: Window) -> Evidence:
     citation = Citation(
         document.path,
         place_of(one),
-        one_line(one.text, _SNIPPET_CHARS),
+        one_line(one.text, SNIPPET_CHARS),
         url,
         document.last_modified,
         cid,
@@ -356,61 +393,3 @@ def as_evidence(one: Window) -> Evidence:
         citations=(citation,),
         about=one.above,
     )
-
-
-def quotation(read: Read, language: str) -> str:
-    """What is said, as it stands, each with its place; then which version holds, and who disagrees."""
-    lines = [f"{one.window.text} {mark(one.window)}" for one in read.said]
-    if any(map(_is_open, read.disputes)) and len(read.said) > 1:
-        lines.insert(0, reasons.say("documents_differ", language))
-    return "\n".join([*lines, *remarks(read, language)])
-
-
-def remarks(read: Read, language: str) -> list[str]:
-    """What has to be known beside what is said."""
-    if not read.said:
-        return []
-    document = read.said[0].window.document
-    lines = []
-    older = [
-        (one.other if one.holds.id == one.one.id else one.one).path
-        for one in read.disputes
-        if one.kind == "supersedes" and one.holds is not None and one.holds.id == document.id
-    ]
-    if older:
-        lines.append(_say("document_holds", language, document, date=since(document), older=", ".join(older)))
-    for one in read.disputes:
-        other = one.other if document.id == one.one.id else one.one
-        if one.kind == "supersedes" and one.holds is not None and one.holds.id == other.id:
-            lines.append(_say("document_old", language, document, date=one.since, newer=other.path))
-        elif one.kind == "conflict_with" and len(read.said) == 1:
-            lines.append(_say("document_conflicts", language, document, other=other.path))
-        elif one.kind == "values" and one.sentences is not None:
-            said = one_line(one.sentences[1 if document.id == one.one.id else 0], _SNIPPET_CHARS)
-            lines.append(_say("document_may_differ", language, document, other=other.path, said=said))
-    for part in dict.fromkeys(one.window.document for one in read.said):
-        if part.status != "current" and not any(part.path in line for line in lines):
-            lines.append(_say(f"document_{part.status}", language, part, date=since(part)))
-    return [*list(dict.fromkeys(lines))[:_REMARKS_MAX], *_order_lines(read, language)]
-
-
-def _order_lines(read: Read, language: str) -> list[str]:
-    names = ", ".join(one.path for one in read.orders[:_NAMED_MAX])
-    return [reasons.say("orders", language, names=names)] if names else []
-
-
-def _say(key: str, language: str, document: Document, **values: object) -> str:
-    return reasons.say(key, language, name=document.path, **values)
-
-
-def not_found(read: Read, question: str, language: str) -> str:
-    """The honest word: what was looked for, and where."""
-    if read.missing:
-        names = ", ".join(f"“{one.title or one.path}” ({one.path})" for one in read.missing[:_NAMED_MAX])
-        lines = [reasons.say("document_missing", language, names=names)]
-    else:
-        lines = [reasons.say("not_in_documents", language, question=one_line(question, _SNIPPET_CHARS))]
-        if read.is_about and read.near:
-            names = ", ".join(one.path for one in read.near[:_NAMED_MAX])
-            lines[0] += " " + reasons.say("documents_near", language, names=names)
-    return "\n".join([*lines, *_order_lines(read, language)])

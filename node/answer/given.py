@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from node.answer import context, documents, extractive, notes, quotes, reasons
+from node.answer import context, document_words, documents, extractive, notes, quotes, reasons
 from node.answer.chain import Result
 from node.answer.composed import Composed, Trail, account
 from node.answer.peer_claims import heard, is_claim
@@ -108,12 +108,13 @@ def not_in_documents(given: Given, question: str, missing: str | None, language:
 
 
 def _silent(read: documents.Read, question: str, language: str) -> Composed:
-    text, source = documents.not_found(read, question, language), SourceRef("fallback", documents.KIND)
+    text, source = document_words.not_found(read, question, language), SourceRef("fallback", documents.KIND)
     return Composed(text, source, abstained=True, found=0.0, documents=read.facts)
 
 
 def unsure_documents(given: Given, missing: str | None, trail: Trail, language: str) -> Composed | None:
-    """Documents themselves, where it is not sure enough that they hold the answer for a model to tell it."""
+    """Documents themselves, where it is not sure enough that they hold the answer for a model to tell it: its
+    words would be no surer, and be taken away again after the wait for them."""
     read = given.documented
     if read is None or not read.said or missing is not None or given.writes or read.share >= TOLD_MIN:
         return None
@@ -127,12 +128,13 @@ def from_documents(read: documents.Read, trail: Trail, language: str) -> Compose
     trail.add("extract", "ok", f"{len(read.said)} windows of documents as they stand")
     first = read.evidence[0].source
     return Composed(
-        text=documents.quotation(read, language),
+        text=document_words.quotation(read, language),
         source=first,
         citations=tuple(citation for one in read.evidence for citation in one.citations),
         grounded=True,
         cited=True,
         found=read.share,
+        unsure=not read.is_sure,
         documents=read.facts,
     )
 
@@ -143,7 +145,7 @@ def with_remarks(composed: Composed, given: Given, language: str) -> Composed:
     cites = any(one.cid is not None for one in composed.citations)
     if read is None or composed.source.kind != "llm" or not (cites and read.said):
         return composed
-    lines = [one for one in documents.remarks(read, language) if one not in composed.text]
+    lines = [one for one in document_words.remarks(read, language) if one not in composed.text]
     facts = replace(read.facts, uncited=composed.uncited_figures)
     return replace(composed, text="\n\n".join([composed.text, *lines]), documents=facts)
 

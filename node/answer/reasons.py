@@ -48,7 +48,15 @@ def found_nothing(text: str) -> bool:
     return any(text == known[key] for known in _sentences().values() for key in _NOTHING)
 
 
-_FRAMES, _SOURCES = ("near", "near_without", "unread", "according"), ("one_source", "more_sources")
+def is_nearest(text: str) -> bool:
+    """Whether an answer quotes documents as the nearest to the question, and says that it is no more."""
+    return any(text.startswith(known["documents_unsure"]) for known in _sentences().values())
+
+
+_FRAMES, _SOURCES = (
+    ("near", "near_without", "unread", "according", "documents_unsure"),
+    ("one_source", "more_sources"),
+)
 
 
 def bare(text: str) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from node.answer import reasons
 from node.answer.grounding import abstains
 from node.cli.desk import desk
 from node.cli.http import NOBODY, NoNode, base, call
@@ -156,6 +157,7 @@ class HttpSide:
             tuple(one for one in cited if one),
             has_contradiction=bool(said.get("has_contradiction")),
             abstained=bool(abstained),
+            unsure=reasons.is_nearest(text),
             ms=ms,
             tokens=(_count(usage, "prompt_tokens"), _count(usage, "completion_tokens")),
             source=str(source.get("id", "")),

@@ -32,6 +32,8 @@ _NEAR = 0.6
 _WORDS_MIN = 4
 _ENDS = ".,;:!?()\"'"
 _FIGURE = re.compile(r"\d")
+_NAME = re.compile(r"(?<=[\w,;] )[^\W\d_a-z]\w+")
+"""A word with a capital within its sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ class _Said:
     text: str
     words: frozenset[str]
     figures: frozenset[str]
+    names: frozenset[str]
 
 
 def _sentences(text: str) -> list[_Said]:
@@ -103,7 +106,9 @@ def _sentences(text: str) -> list[_Said]:
         without = " ".join(word for word in numbers.fold(one).split() if word.strip(_ENDS) not in spoken)
         words = frozenset(word for word in content_words(without) if not _FIGURE.search(word))
         if len(words) >= _WORDS_MIN:
-            said.append(_Said(one, words, frozenset((*figures(one), *spoken.values()))))
+            said.append(
+                _Said(one, words, frozenset((*figures(one), *spoken.values())), frozenset(_NAME.findall(one)))
+            )
     return said
 
 
@@ -122,6 +127,8 @@ def _by_values(said: Sequence[_Said], says: Sequence[_Said]) -> tuple[str, str] 
         for other in says:
             if one.text in both or other.text in both or jaccard(one.words, other.words) < _NEAR:
                 continue
+            if one.names - other.names and other.names - one.names:
+                continue  # they speak of two things that are called differently
             if (one.figures - other.figures and other.figures - one.figures) or same_answer(
                 one.text, other.text
             ).verdict == WRONG:

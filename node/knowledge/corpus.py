@@ -6,8 +6,9 @@ Scope is a hard filter: it stands in every statement, and the vectors of each sc
 from __future__ import annotations
 
 import logging
+import math
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date, datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ import orjson
 
 from node.core.errors import CorruptState
 from node.core.ipld.cid import Cid
-from node.knowledge.model import Chunk, Document
+from node.knowledge.model import UNKNOWN, Chunk, Document
 from node.knowledge.rows import ABOUT_SCOPE, Changed, Row, words_of
 from node.knowledge.sealing import ScopeKey
 from node.knowledge.store import DocumentStore
@@ -34,6 +35,9 @@ _PARTS = 4
 """Windows of one chunk that may stand before the next chunk's, on average."""
 _LISTED_MAX = 64
 """Askers whose lists of documents are kept."""
+_COUNTED_MAX = 2_000
+"""A word that stands in so many chunks is as common as one needs to know."""
+_PREFIX_MIN = 4
 _IN = "(SELECT value FROM json_each(?))"
 
 
@@ -60,6 +64,24 @@ def _keyword(
         "AND (c.ordinal < 0) = ? ORDER BY score DESC, c.id LIMIT ?"
     )
     return [(row[0], row[1]) for row in connection.execute(look, (asked, scopes, about, limit))]
+
+
+def _rarity(
+    connection: sqlite3.Connection, roots: Sequence[str], scopes: str, keys: Sequence[ScopeKey]
+) -> dict[str, float]:
+    look = (
+        "SELECT count(*) FROM (SELECT 1 FROM keyword JOIN chunk c ON c.id = keyword.rowid JOIN document d "
+        f"ON d.id = c.document WHERE keyword MATCH ? AND d.scope IN {_IN} LIMIT {_COUNTED_MAX})"
+    )
+    chunks = connection.execute("SELECT max(id) FROM chunk").fetchone()[0] or 0
+    found = {}
+    none = 1.0 if keys else UNKNOWN  # names of sealed words stand for whole words, not for their roots
+    for one in roots:
+        asked = f'"{words_of(one)}"' + ("*" if len(one) >= _PREFIX_MIN else "")
+        asked = " OR ".join((asked, *(f'"{name}"' for key in keys for name in key.words(one))))
+        count = connection.execute(look, (asked, scopes)).fetchone()[0]
+        found[one] = math.log((chunks + 1) / (count + 0.5)) / math.log(chunks + 2) if count else none
+    return found
 
 
 def _by_hash(
@@ -132,6 +154,11 @@ class StoredCorpus:
         named = list(best.items())
         look = partial(_by_hash, found=named, scopes=_json(scopes), about=self._about)
         return self._file.read_here(look)[:limit]
+
+    def rarity(self, roots: Collection[str], scopes: Sequence[str]) -> dict[str, float]:
+        asked = [one for one in roots if terms(one)][:TERMS_MAX]
+        keys = self._store.sealer.keys(scopes)
+        return self._file.read_here(partial(_rarity, roots=asked, scopes=_json(scopes), keys=keys))
 
     def chunks(self, ids: Sequence[int]) -> dict[int, Chunk]:
         where = f"c.id IN {_IN}"

@@ -4,7 +4,7 @@ Pure: no clock, no files, no network."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 Status = Literal["current", "draft", "legacy", "superseded", "missing"]
 """``superseded``: another document names this one in ``supersedes``. ``missing``: a manifest lists it, or it
 was ingested, and the file is not there."""
+
+
+UNKNOWN = 1.2
+"""The rarity of a word that stands in no document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,4 +117,9 @@ class Corpus(Protocol):
     def documents(self, scopes: Sequence[str]) -> Sequence[Document]:
         """All of them, those that are missing included; the same object while nothing changes, for what is
         sorted out of it is kept as long."""
+        ...
+
+    def rarity(self, roots: Collection[str], scopes: Sequence[str]) -> dict[str, float]:
+        """Of each beginning of words: 1 where one chunk has it, towards 0 where most have, ``UNKNOWN`` where
+        none has."""
         ...

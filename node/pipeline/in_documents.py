@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from node.answer import documents
 from node.answer.evidence.relevance import packaged
@@ -55,10 +56,8 @@ class DocumentStation:
         walk.documents = read
         walk.evidence += read.evidence
         walk.evidence_scopes |= read.scopes
-        outcome = "found" if read.said else "missed"
-        said = (
-            f"{len(passages)} passages, {len(read.said)} windows hold the answer, the best {read.share:.2f}"
-        )
+        outcome = "missed" if not read.said else "found" if read.is_sure else "unsure"
+        said = f"{len(passages)} passages, {len(read.said)} windows quoted, sure by {read.share:.2f}"
         walk.note("passages", outcome, said, since_ms(self.clock, started))
         if read.orders:
             names = ", ".join(one.path for one in read.orders)
@@ -72,4 +71,5 @@ class DocumentStation:
         made = walk.vector
         is_known = made is not None and made.info.digest == packaged().embedder and may_be_english(question)
         vector = made.vector if made is not None and is_known else None
-        return await documents.read(question, passages, shelf, self.reader, vector)
+        rarity = partial(self.search.corpus.rarity, scopes=walk.query.caller.visible_scopes)
+        return await documents.read(question, passages, shelf, self.reader, rarity, vector)

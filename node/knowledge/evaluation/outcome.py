@@ -25,6 +25,7 @@ HIGHER_IS_BETTER = (
     "has_contradiction",
     "abstained",
     "false_abstention",
+    "unsure",
     "false_contradiction",
     "citation_precision",
     "citation_recall",
@@ -32,12 +33,13 @@ HIGHER_IS_BETTER = (
     "quality",
 )
 """What two runs are compared by, and with a sign."""
-LOWER_IS_BETTER = frozenset({"false_abstention", "false_contradiction"})
+LOWER_IS_BETTER = frozenset({"false_abstention", "unsure", "false_contradiction"})
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the answering side said. ``cited``: paths of documents. ``tokens``: read and written."""
+    """What the answering side said. ``cited``: paths of documents. ``unsure``: it quotes what is nearest
+    to the question and says that it is no sure answer. ``tokens``: read and written."""
 
     text: str
     cited: tuple[str, ...]
@@ -46,6 +48,7 @@ class Reply:
     ms: float
     tokens: tuple[int, int] = (0, 0)
     source: str = ""
+    unsure: bool = False
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -61,6 +64,7 @@ class Outcome(msgspec.Struct, frozen=True):
     false_contradiction: float | None = None
     abstained: float | None = None
     false_abstention: float | None = None
+    unsure: float | None = None
     citation_precision: float | None = None
     citation_recall: float | None = None
     fact: float | None = None
@@ -110,6 +114,7 @@ def _of_reply(asked: Question, reply: Reply) -> dict[str, Any]:
         "answer": reply.text,
         "cited": reply.cited,
         "ms": reply.ms,
+        "unsure": float(reply.unsure),
         "tokens_read": reply.tokens[0],
         "tokens_written": reply.tokens[1],
     }

@@ -7,7 +7,9 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any
 
-from node.answer import documents
+import pytest
+
+from node.answer import documents, reasons
 from node.answer.composed import Composed
 from node.answer.context import Block
 from node.answer.documents import Read, read
@@ -15,6 +17,7 @@ from node.answer.grounding import without_unsupported
 from node.core.errors import Unavailable
 from node.core.ipld.cid import RAW, Cid
 from node.core.model import SourceRef
+from node.knowledge.conflicts import contradictions
 from node.knowledge.model import Chunk, Document, Passage
 from node.knowledge.shelf import Shelf
 from tests.unit.answer.material import ScriptedGenerator, compose
@@ -63,7 +66,7 @@ async def read_of(
     reader: Reader, *passages: Passage, question: str = QUESTION, also: Sequence[Document] = ()
 ) -> Read:
     shelf = Shelf([*(one.document for one in passages), *also])
-    return await read(question, passages, shelf, reader)
+    return await read(question, passages, shelf, reader, lambda roots: dict.fromkeys(roots, 0.7))
 
 
 async def answered(found: Read, *engines: ScriptedGenerator) -> Composed:
@@ -162,9 +165,13 @@ async def test_a_reader_that_is_away_leaves_the_words_to_decide() -> None:
 
 async def test_a_model_tells_it_and_is_cited_or_is_quoted_where_it_knows_nothing() -> None:
     found = await read_of(Reader("2.50"), passage(document(1, "a.md"), WASH))
-    shown = await answered(replace(found, share=0.7), ScriptedGenerator("It costs 2.50 euros [1]."))
-    assert shown.text.startswith(WASH), "a model is not asked to tell what is not sure"
-    found = replace(found, share=0.95)
+    shown = await answered(
+        replace(found, share=0.4, is_sure=False), ScriptedGenerator("It costs 2.50 euros [1].")
+    )
+    assert WASH in shown.text, "a model is not asked to tell what is not sure"
+    assert shown.text.startswith("I found no sure answer")
+    assert shown.unsure
+    found = replace(found, share=0.95, is_sure=True)
     told = await answered(found, ScriptedGenerator("It costs 2.50 euros for a wash [1]."))
     assert told.source.kind == "llm"
     assert [cited.cid for cited in told.citations] == [str(document(1, "a.md").cid)]
@@ -193,4 +200,62 @@ def test_a_citation_that_does_not_hold_its_sentence_is_dropped() -> None:
 
 
 def test_what_comes_with_the_node_is_a_whole_curve() -> None:
-    assert documents.curve().floor > 0.3
+    assert 0.0 < documents.rule().floor < documents.rule().sure < 1.0
+
+
+async def test_what_may_be_the_answer_is_quoted_as_the_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
+    by = documents.rule()
+    monkeypatch.setattr(documents, "rule", lambda: replace(by, floor=0.0, sure=1.0))
+    composed = await answered(await read_of(Reader("2.50"), passage(document(1, "a.md"), WASH)))
+    assert composed.text.splitlines()[0] == reasons.say("documents_unsure")
+    assert WASH in composed.text
+    assert composed.unsure
+    assert not composed.abstained
+
+
+async def test_quotes_stay_within_their_words_and_name_a_place_once() -> None:
+    long = " ".join(f"The wash number {n} costs {n}.50 euros in the laundry room." for n in range(40))
+    found = await read_of(Reader("costs"), passage(document(1, "a.md"), long))
+    assert len(found.said) > 1
+    assert sum(len(one.window.text.split()) for one in found.said) <= documents.WORDS_MAX
+    assert (await answered(found)).text.count("[a.md, Prices]") == 1
+
+
+async def test_other_values_in_near_equal_sentences_are_told_as_a_perhaps() -> None:
+    one, other = document(1, "minutes.md"), document(2, "report.md")
+    texts = [f"The building reserve stood at {n} euros on 31 May." for n in ("61,300", "63,100")]
+    question = "How high was the building reserve on 31 May?"
+    shown = [passage(of, text) for of, text in zip((one, other), texts, strict=True)]
+    found = await read_of(Reader("reserve"), *shown, question=question)
+    composed = await compose([], question, found.evidence, read=found)
+    assert composed.documents is not None
+    assert composed.documents.has_contradiction
+    assert "61,300" in composed.text
+    assert "63,100" in composed.text
+
+
+async def test_a_draft_of_what_was_found_is_quoted_only_where_the_question_calls_it() -> None:
+    holds = document(1, "v2.md", title="Laundry rules")
+    draft = document(2, "v3.md", title="Laundry rules, draft", status="draft", supersedes=("v2.md",))
+    shown = passage(draft, WASH.replace("2.50", "9.90")), passage(holds, WASH)
+    assert "9.90" not in (await answered(await read_of(Reader("euros"), *shown))).text
+    asked = "What does a wash in the laundry room cost by the draft?"
+    assert "9.90" in (await answered(await read_of(Reader("euros"), *shown, question=asked))).text
+
+
+async def test_another_document_without_the_name_that_is_asked_for_is_not_quoted_beside_it() -> None:
+    text = "The boiler in {} runs well. We found that in {} the flow temperature is {} degrees."
+    one = passage(document(1, "a.md", title="Report"), text.format("Alderhall", "Alderhall", 66))
+    other = passage(document(2, "b.md", title="Report"), text.format("Heronhall", "Heronhall", 62))
+    asked = "flow temperature of the boiler in Alderhall"
+    found = await read_of(Reader("flow"), one, other, question=asked)
+    assert {each.window.document.path for each in found.said} == {"a.md"}
+
+
+def test_other_values_of_things_that_are_called_differently_are_no_contradiction() -> None:
+    told = "Guests of {} may stay for {} nights if their host has written to the office."
+    texts = [told.format("Alder", 9), told.format("Heron", 12), told.format("Alder", 14)]
+    shown = [passage(document(n, f"{n}.md"), text) for n, text in enumerate(texts, 1)]
+    shelf = Shelf([one.document for one in shown])
+    found = [(one.one.path, one.other.path) for one in contradictions(shown, shelf)]
+    assert found == [("1.md", "3.md")]
