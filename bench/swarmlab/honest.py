@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from bench.swarmlab.loop import START, VirtualClock
 from bench.swarmlab.net import Net
@@ -37,6 +37,7 @@ from node.peers.rules.entry import Publish
 from node.peers.rules.keys import KeyRing
 from node.peers.rules.reconcile import answer
 from node.peers.rules.values import Level, Quota, Terms
+from node.peers.store.sqlite import PeerStore
 from node.peers.sync.admit import Admitter, Reading
 from node.peers.sync.follow import PeerSync, Watch, Ways
 from node.peers.sync.ledger import PeerLedger
@@ -205,7 +206,7 @@ class Honest:
             self._count,
         )
         self.sync = PeerSync(
-            self.store,
+            cast("PeerStore", self.store),  # it passes the same contract
             self.admitter,
             self.clock,
             Ways(self.links.__getitem__, self.links.__getitem__, lambda: self.others),

@@ -54,7 +54,7 @@ from node.core.server_settings import Server
 from node.core.settings import Clock as ClockSettings
 from node.core.settings import Log, Models, Settings
 from node.ipfs.mirror import Mirror
-from node.peers.store.sqlite import SqlitePeerStore
+from node.peers.store.sqlite import PeerStore
 from node.peers.sync.admit import Admitter
 from node.peers.sync.blocks import Gets
 from node.pipeline.class_limit import class_limit
@@ -326,7 +326,7 @@ async def _drain(queue: WriteBack, timeout_s: float) -> None:
 
 
 async def _eraser(
-    ground: Ground, memory: Memory, ipfs: Ipfs, peer_store: SqlitePeerStore, portable: PortableIndex
+    ground: Ground, memory: Memory, ipfs: Ipfs, peer_store: PeerStore, portable: PortableIndex
 ) -> Eraser:
     """What erases a record wherever it lies; an erasure that was cut off goes on."""
 
@@ -428,7 +428,7 @@ async def _listen(
     return url
 
 
-async def _catch_up(ground: Ground, memory: Memory, peer_store: SqlitePeerStore, admitter: Admitter) -> None:
+async def _catch_up(ground: Ground, memory: Memory, peer_store: PeerStore, admitter: Admitter) -> None:
     """Behind the start: judge again what an older rule let in, and embed the questions whose answers were
     called invalid."""
     records, refuted = ground.store.records, memory.kept.refuted

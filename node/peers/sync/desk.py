@@ -28,10 +28,11 @@ from node.core.peer_address import address_of
 from node.core.ports import Appended
 from node.core.record import PUBLICATIONS, KeyRecord, block_of, decode, format_time, public_key_of
 from node.core.signed_note import NOTE_BYTES_MAX
-from node.peers.ports import PeerLink, PeerStore
+from node.peers.ports import PeerLink
 from node.peers.rules.keys import KeyRing
 from node.peers.rules.standing import trust_ppm
 from node.peers.rules.values import Contact, Level, Standing, Summary, Terms, Tier
+from node.peers.store.sqlite import PeerStore
 from node.peers.sync.admit import Admitter
 from node.peers.sync.follow import PeerSync
 from node.peers.sync.ledger import OPERATOR, PeerLedger

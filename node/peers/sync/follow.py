@@ -36,9 +36,10 @@ from node.core.model import Check
 from node.core.record import public_key_of
 from node.core.signed_note import Checkpoint, Opened, open_checkpoint
 from node.models.deadline import within
-from node.peers.ports import PeerLink, PeerStore
+from node.peers.ports import PeerLink
 from node.peers.rules.edge import Edge
 from node.peers.rules.values import Contact, Level, Position, Standing, SyncReport
+from node.peers.store.sqlite import PeerStore
 from node.peers.sync import held_set
 from node.peers.sync.admit import Admitter
 from node.peers.sync.certified_keys import PeerKeys
