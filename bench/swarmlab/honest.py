@@ -17,6 +17,7 @@ from bench.swarmlab.loop import START, VirtualClock
 from bench.swarmlab.net import Net
 from node.audit.decisions.memory import MemoryLog as Decisions
 from node.audit.log.committer import Compose
+from node.audit.log.writer import TileLog
 from node.audit.recorder import Recorder
 from node.audit.tlog.tiles import Tile
 from node.cache.index.flat_index import FlatIndex
@@ -91,7 +92,7 @@ async def recompute(record: AnswerRecord) -> bool | None:
 
 
 class OwnLog:
-    """``PublicationLog`` in memory; ``named``: answers that were entered."""
+    """What ``Publisher`` asks of a log, in memory; ``named``: answers that were entered."""
 
     def __init__(self, origin: str, key: Keyed, clock: Clock) -> None:
         self.memory = MemoryLog(signer=Ed25519Signer(origin, key.private))
@@ -181,7 +182,7 @@ class Honest:
         """Another run of the program."""
         self.publisher = Publisher(
             self.main.records,
-            self.log,
+            cast("TileLog", self.log),
             self.clock,
             ReadBack(self.log.read),
             own=self.root,

@@ -49,6 +49,7 @@ from node.audit.decisions.entry import policy_entry
 from node.core.clock import Clock, SystemClock
 from node.core.errors import NodeError
 from node.core.model import Check
+from node.core.ports import Gets
 from node.core.scheduler import Scheduler
 from node.core.server_settings import Server
 from node.core.settings import Clock as ClockSettings
@@ -56,7 +57,6 @@ from node.core.settings import Log, Models, Settings
 from node.ipfs.mirror import Mirror
 from node.peers.store.sqlite import PeerStore
 from node.peers.sync.admit import Admitter
-from node.peers.sync.blocks import Gets
 from node.pipeline.class_limit import class_limit
 from node.pipeline.invalidation import Invalidator
 from node.pipeline.ports import Ports

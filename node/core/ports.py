@@ -21,7 +21,7 @@ from node.core.stores import Alias as Alias
 from node.core.stores import BlockChanges as BlockChanges
 from node.core.stores import BlockRef as BlockRef
 from node.core.stores import BlockStore as BlockStore
-from node.core.stores import PublicBlocks as PublicBlocks
+from node.core.stores import Gets as Gets
 from node.core.stores import RecordStore as RecordStore
 from node.core.stores import Selection as Selection
 from node.core.stores import StoredRecord as StoredRecord
@@ -290,22 +290,6 @@ class Relevant:
     coverage: float
 
 
-class Retriever(Protocol):
-    """What is stored and worth reading for a question."""
-
-    async def retrieve(
-        self, question: str, embedded: Embedded | None, *, scopes: Sequence[str], context: str | None, k: int
-    ) -> list[Relevant]:
-        """At most ``k`` live entries of these scopes and this context that are relevant enough, most relevant
-        first; none rather than something that is beside the question. ``embedded``: the question's vector,
-        None where there is no embedder: keywords alone then decide. What a model alone said is never among
-        them. Raises ``Unavailable``, ``CorruptState``."""
-        ...
-
-
-# --- the log --------------------------------------------------------------------------------------
-
-
 class NoteReader(Protocol):
     """Says of stored notes whether they hold the answer to a question."""
 
@@ -314,6 +298,9 @@ class NoteReader(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+# --- the log --------------------------------------------------------------------------------------
 
 
 class Appended(msgspec.Struct, frozen=True, gc=False):
@@ -364,11 +351,6 @@ class AuditLog(Protocol):
         ``timeout_s`` for a checkpoint that covers the entry, never for witnesses. None when there is none in
         time, or where the log is not published at all. Raises ``NotFound`` (no such entry),
         ``Unavailable``."""
-        ...
-
-    def on_critical(self, callback: Callable[[Appended], None]) -> None:
-        """Call ``callback`` on the event loop when a critical entry has come under a checkpoint. It must be
-        quick and must not raise."""
         ...
 
     async def forget(self, index: int) -> bool:

@@ -116,6 +116,8 @@ class DecisionLog:
         return await self._receipt_aside(index, log)
 
     def on_critical(self, callback: Callable[[Appended], None]) -> None:
+        """Call ``callback`` on the event loop when a critical entry has come under a checkpoint. It must be
+        quick and must not raise."""
         self._shards.critical.on_critical(callback)
 
     async def forget(self, index: int) -> bool:

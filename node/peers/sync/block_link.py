@@ -28,13 +28,13 @@ from node.core.ipld import ipns
 from node.core.ipld.cid import Cid
 from node.core.ipld.ipns import IpnsName, IpnsRecord
 from node.core.ipld.limits import BLOCK_BYTES_MAX
+from node.core.ports import Gets
 from node.core.signed_note import NOTE_BYTES_MAX
 from node.ipfs.index_pages import HeadBlock
 from node.ipfs.log_head import BESIDE, PAGE_ENTRIES, Head
 from node.models.deadline import within
 from node.peers.rules import entry
 from node.peers.rules.entry import Key
-from node.peers.sync.blocks import Gets
 
 Record = Callable[[IpnsName], Awaitable[bytes]]
 """The newest IPNS record of a name. Raises ``NotFound``, ``Unavailable``."""
