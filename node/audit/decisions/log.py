@@ -26,10 +26,9 @@ from node.audit.decisions.entry import is_critical
 from node.audit.decisions.folder import Folder
 from node.audit.decisions.moved import closed_source, nowhere
 from node.audit.decisions.origin import origin_of
-from node.audit.decisions.outcomes import Outcomes, Place, outcomes
+from node.audit.decisions.outcomes import Outcomes, Place, outcomes, tombstoned
 from node.audit.decisions.seal import sealed
 from node.audit.decisions.shards import Shard, Shards, Signers, Terms
-from node.audit.decisions.tombstones import tombstoned
 from node.audit.log.archive import Archives
 from node.audit.log.reader import LogReader
 from node.audit.log.writer import Published, TileLog

@@ -18,7 +18,7 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from node.audit.decisions import epochs
@@ -229,7 +229,10 @@ class ColdSweep:
         self._totals[number] = total
 
     async def _read_on(self, found: Mapping[int, Standing]) -> None:
-        counts = {number: _count(one.checkpoint.size) for number, one in found.items()}
+        counts: dict[int, int] = {}
+        for number, one in found.items():
+            size = one.checkpoint.size
+            counts[number] = sum(count for _, count in levels_of(size)) + len(_partial(size))
         total = sum(counts.values())
         for _ in range(min(AT_ONCE, len(self._soon))):
             number, tile = self._soon.popleft()
@@ -249,13 +252,8 @@ class ColdSweep:
         await asyncio.sleep(0)
 
 
-def _count(size: int) -> int:
-    """Files of a log of so many entries."""
-    return sum(count for _, count in levels_of(size)) + len(list(_partial(size)))
-
-
-def _partial(size: int) -> Iterable[Tile]:
-    return (tile for tile in tiles_at(size) if not tile.is_full)
+def _partial(size: int) -> list[Tile]:
+    return [tile for tile in tiles_at(size) if not tile.is_full]
 
 
 def _nth(found: Mapping[int, Standing], counts: Mapping[int, int], at: int) -> tuple[int, Tile]:
@@ -266,6 +264,6 @@ def _nth(found: Mapping[int, Standing], counts: Mapping[int, int], at: int) -> t
                 if at < full:
                     return number, Tile(level, at)
                 at -= full
-            return number, list(_partial(size))[at]
+            return number, _partial(size)[at]
         at -= count
     raise IndexError(at)

@@ -88,7 +88,6 @@ class BlockPeer:
     # --- who it is ------------------------------------------------------------------------------------
 
     async def certificates(self) -> tuple[str, list[bytes]]:
-        """See ``PeerLink``."""
         newest = await self._look()
         found: list[bytes] = []
         for cid in await self._key_cids(newest.log.size):
@@ -136,7 +135,6 @@ class BlockPeer:
         return note, str(cid)
 
     async def read(self, path: str, bytes_max: int) -> bytes:
-        """See ``PeerLink``."""
         newest = self._newest or await self._look()
         if path == CHECKPOINT:
             raise NotFound("the checkpoint is asked for by itself")
@@ -198,7 +196,6 @@ class BlockPeer:
     # --- its blocks -----------------------------------------------------------------------------------
 
     async def blocks(self, cids: Sequence[Cid], bytes_max: int) -> AsyncGenerator[tuple[Cid, bytes], None]:
-        """See ``PeerLink``."""
         failures = 0
         for cid in cids:
             try:

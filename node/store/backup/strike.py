@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from node.core.errors import CorruptState, Rejected, Unavailable
@@ -27,29 +28,16 @@ def _records(connection: sqlite3.Connection, cids: Sequence[Cid]) -> None:
             record_writes.delete_for_good(connection, one.multihash)
 
 
-def _imported(connection: sqlite3.Connection, cids: Sequence[Cid]) -> None:
-    named = [(cid.multihash,) for cid in cids]
-    connection.executemany("DELETE FROM block WHERE multihash = ?", named)
-
-
-def _refuted(connection: sqlite3.Connection, cids: Sequence[Cid]) -> None:
-    refuted_answers.forget(connection, list(map(str, cids)))
-
-
-def _labels(connection: sqlite3.Connection, cids: Sequence[Cid]) -> None:
-    hit_labels.forget(connection, list(map(str, cids)))
-
-
-def _held(connection: sqlite3.Connection, cids: Sequence[Cid]) -> None:
-    connection.executemany("DELETE FROM held WHERE multihash = ?", [(cid.multihash,) for cid in cids])
+def _each(statement: str, connection: sqlite3.Connection, cids: Sequence[Cid]) -> None:
+    connection.executemany(statement, [(cid.multihash,) for cid in cids])
 
 
 _TABLES: Mapping[str, Callable[[sqlite3.Connection, Sequence[Cid]], None]] = {
     "blocks.sqlite": _records,
-    "foreign.sqlite": _imported,
-    "refuted.sqlite": _refuted,
-    "labels.sqlite": _labels,
-    "peers.sqlite": _held,
+    "foreign.sqlite": partial(_each, "DELETE FROM block WHERE multihash = ?"),
+    "refuted.sqlite": lambda connection, cids: refuted_answers.forget(connection, list(map(str, cids))),
+    "labels.sqlite": lambda connection, cids: hit_labels.forget(connection, list(map(str, cids))),
+    "peers.sqlite": partial(_each, "DELETE FROM held WHERE multihash = ?"),
 }
 FILES = (*_TABLES, "knowledge-index.kept.json")
 """What holds something of a record that was erased."""
