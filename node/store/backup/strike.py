@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from node.core.errors import CorruptState, Rejected, Unavailable
+from node.core.errors import CorruptState, Unavailable
 from node.core.ipld.cid import Cid
 from node.store import hit_labels, record_reads, record_writes, refuted_answers
 from node.store.backup.index_entries import take_out
@@ -51,7 +51,7 @@ def strike(path: Path, cids: Sequence[str]) -> bool:
     passed over. What was deleted is overwritten, and nothing waits beside the file."""
     if path.name not in _TABLES:
         return take_out(path, frozenset(cids))
-    named = [cid for text in cids if (cid := _cid(text)) is not None]
+    named = [cid for text in cids if (cid := Cid.find(text, any_hash=True)) is not None]
     try:
         connection = sqlite3.connect(path, isolation_level=None)
         try:
@@ -70,10 +70,3 @@ def strike(path: Path, cids: Sequence[str]) -> bool:
         raise Unavailable(f"erased records cannot be taken out of {path}: {exc}") from exc
     except sqlite3.DatabaseError as exc:
         raise CorruptState(f"{path} is damaged: {exc}") from exc
-
-
-def _cid(text: str) -> Cid | None:
-    try:
-        return Cid.parse(text, any_hash=True)
-    except Rejected:
-        return None
