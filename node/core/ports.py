@@ -224,14 +224,6 @@ class VectorIndex(Protocol):
     def __len__(self) -> int: ...
 
 
-class Forgets(Protocol):
-    """What keeps something of a record and is told when the record is no longer served."""
-
-    def remove(self, cid: Cid) -> bool:
-        """Forget what is kept of it; True if there was anything."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class SemanticFacts:
     """For metrics: vectors that can be found, their length, and how many of the records that needed a new
@@ -243,7 +235,7 @@ class SemanticFacts:
     total: int
 
 
-class Semantics(Forgets, Protocol):
+class Semantics(Protocol):
     """The embedder that serves now and the index of each model that is in memory. Either may change between
     two calls, which is why vectors carry their model."""
 
@@ -259,6 +251,10 @@ class Semantics(Forgets, Protocol):
 
     def index(self, info: EmbedderInfo) -> VectorIndex | None:
         """The index that holds vectors of this model and length, if it is (still) in memory."""
+        ...
+
+    def remove(self, cid: Cid) -> bool:
+        """Forget what is kept of a record that is no longer served; True if there was anything."""
         ...
 
     def keep(self, stored: StoredRecord, embedded: Embedded | None) -> None:

@@ -66,6 +66,9 @@ class PeerStore(FileStore):
         found = await self._file.rows("SELECT address, source, root, added FROM contact ORDER BY number")
         return list(map(rows.read_contact, found))
 
+    async def contact(self, address: str) -> Contact | None:
+        return next((one for one in await self.contacts() if one.address == address), None)
+
     async def put_contact(self, contact: Contact) -> None:
         """Add, or replace the one with this address. Raises ``Rejected`` over the limit of contacts."""
         added = None if contact.added is None else time_us(contact.added)
