@@ -17,11 +17,11 @@ from node.core.ipld.cid import Cid
 from node.core.metrics import Metrics
 from node.core.ports import RecordStore, StoredRecord
 from node.core.record import AnswerRecord, KeyRecord, RecordSource, ValidationRecord, block_of
-from node.peers.ports import PeerStore
 from node.peers.rules.admission import ClassLimit
 from node.peers.rules.entry import Publish, Retract
 from node.peers.rules.keys import KeyRing
 from node.peers.rules.values import Level, Quota, Terms
+from node.peers.store.sqlite import PeerStore
 from node.peers.sync.admit import Admitter, Arrived, Reading
 from node.peers.sync.ledger import PeerLedger
 from node.peers.sync.serving import Serving

@@ -17,8 +17,9 @@ from node.core.ipld.cid import Cid
 from node.core.metrics import Metrics, Unlogged
 from node.core.ports import AuditLog
 from node.core.record import block_of
-from node.peers.ports import PeerLink, PeerStore
+from node.peers.ports import PeerLink
 from node.peers.rules.values import Quota, Standing, SyncReport, Terms
+from node.peers.store.sqlite import PeerStore
 from node.peers.sync.desk import Own, PeerDesk
 from node.peers.sync.ledger import PeerLedger
 from tests.manual_clock import ManualClock

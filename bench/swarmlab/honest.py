@@ -11,12 +11,13 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from bench.swarmlab.loop import START, VirtualClock
 from bench.swarmlab.net import Net
 from node.audit.decisions.memory import MemoryLog as Decisions
 from node.audit.log.committer import Compose
+from node.audit.log.writer import TileLog
 from node.audit.recorder import Recorder
 from node.audit.tlog.tiles import Tile
 from node.cache.index.flat_index import FlatIndex
@@ -37,6 +38,7 @@ from node.peers.rules.entry import Publish
 from node.peers.rules.keys import KeyRing
 from node.peers.rules.reconcile import answer
 from node.peers.rules.values import Level, Quota, Terms
+from node.peers.store.sqlite import PeerStore
 from node.peers.sync.admit import Admitter, Reading
 from node.peers.sync.follow import PeerSync, Watch, Ways
 from node.peers.sync.ledger import PeerLedger
@@ -90,7 +92,7 @@ async def recompute(record: AnswerRecord) -> bool | None:
 
 
 class OwnLog:
-    """``PublicationLog`` in memory; ``named``: answers that were entered."""
+    """What ``Publisher`` asks of a log, in memory; ``named``: answers that were entered."""
 
     def __init__(self, origin: str, key: Keyed, clock: Clock) -> None:
         self.memory = MemoryLog(signer=Ed25519Signer(origin, key.private))
@@ -180,7 +182,7 @@ class Honest:
         """Another run of the program."""
         self.publisher = Publisher(
             self.main.records,
-            self.log,
+            cast("TileLog", self.log),
             self.clock,
             ReadBack(self.log.read),
             own=self.root,
@@ -205,7 +207,7 @@ class Honest:
             self._count,
         )
         self.sync = PeerSync(
-            self.store,
+            cast("PeerStore", self.store),  # it passes the same contract
             self.admitter,
             self.clock,
             Ways(self.links.__getitem__, self.links.__getitem__, lambda: self.others),

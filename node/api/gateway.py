@@ -4,7 +4,7 @@ end of a path in a form to read (``readable``), for those who do not.
 Source: trustless gateway specification and what it takes over of the path gateway specification; RFC 9110.
 
 Promises:
-- Serves what ``PublicBlocks`` has and asks nobody else. Blocks and CARs are attachments; a page has no script
+- Serves what ``PublicReader`` has and asks nobody else. Blocks and CARs are attachments; a page has no script
   and nothing of a block in it that is markup.
 - A CAR is streamed: memory is what is read ahead, the links that wait and which blocks were sent
   (``node.ipfs.gateway`` bounds all three), whatever its size. Its path is resolved before the first byte:
@@ -48,12 +48,12 @@ from node.core.clock import Clock
 from node.core.errors import BadInput, NodeError, RateLimited, TimedOut
 from node.core.ipld import car
 from node.core.ipld.cid import Cid
-from node.core.ports import PublicBlocks
 from node.ipfs.gateway.ahead import GetMany
 from node.ipfs.gateway.byte_range import ByteRange
 from node.ipfs.gateway.dag import Get, apart, load, resolve
 from node.ipfs.gateway.seen import Pool, waiting_pool
 from node.ipfs.gateway.walk import Scope, blocks, plan
+from node.store.public_blocks import PublicReader
 
 log = logging.getLogger("neuroswarm.api")
 
@@ -77,7 +77,7 @@ class Gate:
     small: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(SMALL_PLACES))
 
 
-BLOCKS: web.AppKey[PublicBlocks] = web.AppKey("blocks")
+BLOCKS: web.AppKey[PublicReader] = web.AppKey("blocks")
 GATE = web.AppKey("gate", Gate)
 CLOCK: web.AppKey[Clock] = web.AppKey("clock")
 OURS = web.AppKey("ours", str)

@@ -5,7 +5,7 @@ Promises:
   is too, but where peers are found, who named them and what went wrong there is told to the operator only.
   The operator is who needs no key on this machine, or shows one with the scope admin.
 - A round with peers is the operator's to ask for (``node.api.access``).
-- Blocks are public ones (``PublicBlocks``), checked, streamed, ``CAR_BYTES_MAX`` at most; what is not here,
+- Blocks are public ones (``PublicReader``), checked, streamed, ``CAR_BYTES_MAX`` at most; what is not here,
   not public, or over that is left out. At most ``PLACES`` bulk answers and reconciliations at once, each held
   only as long as its client takes what the gateway's gate asks of everybody; the rest get 429.
   Reconciliations wait for each other, and leave most of the time to everything else.
@@ -31,7 +31,7 @@ from node.api.request import CALLER
 from node.core.errors import NotFound, RateLimited, TimedOut, Unavailable
 from node.core.ipld import car
 from node.core.ipld.cid import Cid
-from node.core.ports import PublicBlocks
+from node.store.public_blocks import PublicReader
 
 BLOCKS, RECONCILE = "/peers/blocks", "/peers/reconcile"
 OWN_LIMITS = frozenset({BLOCKS, RECONCILE})
@@ -155,7 +155,7 @@ def _cids(blocks: bodies.Blocks) -> Sequence[Cid]:
     return tuple(cids)
 
 
-async def _found(store: PublicBlocks, cids: Sequence[Cid], limit_s: float) -> AsyncGenerator[bytes]:
+async def _found(store: PublicReader, cids: Sequence[Cid], limit_s: float) -> AsyncGenerator[bytes]:
     """CAR sections of those that are here, read a batch at a time, until the next would be over the limit."""
     left = CAR_BYTES_MAX
     for start in range(0, len(cids), _BATCH_CIDS):
@@ -174,7 +174,7 @@ async def _found(store: PublicBlocks, cids: Sequence[Cid], limit_s: float) -> As
             yield section
 
 
-async def _alone(store: PublicBlocks, cid: Cid, limit_s: float) -> bytes | None:
+async def _alone(store: PublicReader, cid: Cid, limit_s: float) -> bytes | None:
     """None for what is not here, not public or damaged: others may have it."""
     try:
         return await _within(limit_s, store.get(cid))

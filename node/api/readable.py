@@ -235,8 +235,6 @@ def _signed(record: Record, ours: str) -> Rows:
 
 def _linked(text: str) -> str:
     """A CID as a link to its block; what is none as text."""
-    try:
-        is_cid = str(Cid.parse(text, any_hash=True)) == text
-    except Rejected:
-        is_cid = False
+    cid = Cid.find(text, any_hash=True)
+    is_cid = cid is not None and str(cid) == text
     return f'<a href="/ipfs/{escape(text)}">{escape(text)}</a>' if is_cid else escape(text)

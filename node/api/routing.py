@@ -26,8 +26,8 @@ from node.api.replies import Routes, validated
 from node.core.errors import BadInput, NotFound, Rejected
 from node.core.ipld.cid import Cid
 from node.core.ipld.ipns import RECORD_BYTES_MAX, IpnsName
-from node.core.ports import PublicBlocks
 from node.store.ipns_records import Names
+from node.store.public_blocks import PublicReader
 
 GATEWAY = "transport-ipfs-gateway-http"
 """How blocks are fetched from this node: over HTTP, from its trustless gateway."""
@@ -54,7 +54,7 @@ class Router:
     """What is answered from. ``blocks``: what anybody may fetch here; ``own``: the name of this node's key,
     which a rotation changes; ``addresses``: this node's, as multiaddrs."""
 
-    blocks: PublicBlocks
+    blocks: PublicReader
     names: Names
     own: Callable[[], IpnsName]
     addresses: tuple[str, ...]

@@ -52,9 +52,9 @@ from node.core.clock import Clock, SystemClock
 from node.core.errors import CorruptState, Misconfigured, NodeError, NotFound
 from node.core.identity import Identity
 from node.core.ipld.cid import Cid
+from node.core.ports import Gets
 from node.core.record import AnswerRecord, decode, format_time
 from node.core.settings import Settings
-from node.peers.sync.blocks import Gets
 from node.pipeline.class_limit import class_limit
 from node.store import guard as loss
 from node.store.record_keys import RecordKeys

@@ -36,12 +36,12 @@ from node.audit.witnesses.cosigning import Witnesses
 from node.audit.witnesses.ours import Witness
 from node.core.errors import NodeError
 from node.core.ipld.cid import Cid
-from node.core.ports import Appended, BlockStore
+from node.core.ports import Appended, BlockStore, Gets
 from node.core.record import DECISIONS, PUBLICATIONS
 from node.core.scheduler import Scheduler
 from node.ipfs.kubo import KuboBlockStore
 from node.ipfs.log_blocks import LogBlocks
-from node.ipfs.log_copy import BlockCopy, Blocks
+from node.ipfs.log_copy import BlockCopy
 from node.store.sqlite import SqliteStore
 from node.store.writer import SqliteFile
 
@@ -225,13 +225,13 @@ async def _publications(ground: Ground, folder: Path) -> TileLog:
     )
 
 
-def _stored(store: SqliteStore, daemon: KuboBlockStore | None) -> list[Blocks]:
+def _stored(store: SqliteStore, daemon: KuboBlockStore | None) -> list[Gets]:
     """Where blocks of a log lie that do not come out of its folder."""
     return [store.blocks] if daemon is None else [store.blocks, daemon]
 
 
 async def _whole(
-    ground: Ground, folder: Path, live: Callable[[], TileLog], made: LogBlocks, stored: Sequence[Blocks]
+    ground: Ground, folder: Path, live: Callable[[], TileLog], made: LogBlocks, stored: Sequence[Gets]
 ) -> tuple[Served, Probe]:
     """Look after a log's files from here on: what it is served with, and how it is."""
     keys, verifiers = ground.data_dir / "keys", keys_of(ground.identity)

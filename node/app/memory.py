@@ -21,7 +21,7 @@ from node.cache.quality.refuted_answers import RefutedAnswers
 from node.cache.recall import Limits, Recaller
 from node.core.ports import Semantics
 from node.models.embedders.reference import ReferenceEmbedder
-from node.peers.store.sqlite import SqlitePeerStore
+from node.peers.store.sqlite import PeerStore
 from node.store.imported_blocks import ForeignStore, WithForeign
 from node.store.remember import Questions, Remembered, Rememberer, Report
 from node.store.retention.erase import Eraser, Scrub
@@ -39,7 +39,7 @@ class Kept:
     refuted: RefutedAnswers
     backups: Backups
 
-    def eraser(self, ground: Ground, foreign: ForeignStore, peers: SqlitePeerStore, *copies: Scrub) -> Eraser:
+    def eraser(self, ground: Ground, foreign: ForeignStore, peers: PeerStore, *copies: Scrub) -> Eraser:
         """What erases a record wherever it lies; ``copies`` are made anew or dropped."""
         store, labels, refuted = ground.store, self.labels, self.refuted
         return Eraser(

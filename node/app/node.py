@@ -53,14 +53,14 @@ from node.audit.decisions.entry import policy_entry
 from node.core.clock import Clock, SystemClock
 from node.core.errors import NodeError
 from node.core.model import Check
+from node.core.ports import Gets
 from node.core.scheduler import Scheduler
 from node.core.server_settings import Server
 from node.core.settings import Clock as ClockSettings
 from node.core.settings import Log, Models, Settings
 from node.ipfs.mirror import Mirror
-from node.peers.store.sqlite import SqlitePeerStore
+from node.peers.store.sqlite import PeerStore
 from node.peers.sync.admit import Admitter
-from node.peers.sync.blocks import Gets
 from node.pipeline.class_limit import class_limit
 from node.pipeline.invalidation import Invalidator
 from node.pipeline.ports import Ports
@@ -342,7 +342,7 @@ async def _drain(queue: WriteBack, timeout_s: float) -> None:
 
 
 async def _eraser(
-    ground: Ground, memory: Memory, ipfs: Ipfs, peer_store: SqlitePeerStore, portable: PortableIndex
+    ground: Ground, memory: Memory, ipfs: Ipfs, peer_store: PeerStore, portable: PortableIndex
 ) -> Eraser:
     """What erases a record wherever it lies; an erasure that was cut off goes on."""
 
@@ -446,7 +446,7 @@ async def _listen(
     return url
 
 
-async def _catch_up(ground: Ground, memory: Memory, peer_store: SqlitePeerStore, admitter: Admitter) -> None:
+async def _catch_up(ground: Ground, memory: Memory, peer_store: PeerStore, admitter: Admitter) -> None:
     """Behind the start: judge again what an older rule let in, and embed the questions whose answers were
     called invalid."""
     records, refuted = ground.store.records, memory.kept.refuted

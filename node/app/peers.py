@@ -31,9 +31,8 @@ from node.core.record import AnswerRecord
 from node.core.scheduler import Scheduler
 from node.core.settings import Settings
 from node.core.signed_note import Checkpoint
-from node.peers.ports import PeerStore
 from node.peers.rules.values import Contact, Level, Quota, Terms
-from node.peers.store.sqlite import SqlitePeerStore
+from node.peers.store.sqlite import PeerStore
 from node.peers.sync.admit import Admitter, Reading
 from node.peers.sync.desk import Own, PeerDesk
 from node.peers.sync.follow import PeerSync, Watch, Ways
@@ -91,10 +90,10 @@ async def open_store(
     clock: Clock,
     stack: AsyncExitStack,
     ledger: PeerLedger,
-) -> SqlitePeerStore:
+) -> PeerStore:
     """What is known of peers, with the contacts and roots that the settings name; what that changes is
     entered in ``ledger``. Raises ``CorruptState``, ``Unavailable``."""
-    store = await SqlitePeerStore.open(data_dir / "peers.sqlite", clock)
+    store = await PeerStore.open(data_dir / "peers.sqlite", clock)
     stack.push_async_callback(store.close)
     known = {contact.address: contact for contact in await store.contacts()}
     wanted = {address_of(url) for url in settings.peers.urls}
@@ -144,7 +143,7 @@ async def forget_held(store: PeerStore, cids: Sequence[str]) -> None:
 
 
 def admitter_of(
-    ground: Ground, store: SqlitePeerStore, semantics: Semantics, router: Router, ledger: PeerLedger
+    ground: Ground, store: PeerStore, semantics: Semantics, router: Router, ledger: PeerLedger
 ) -> Admitter:
     """What lets peers' records in."""
     settings, clock = ground.settings, ground.clock
@@ -174,7 +173,7 @@ def admitter_of(
 class Known:
     """What is known of peers, and who decides about them. ``ledger``: where that is entered."""
 
-    store: SqlitePeerStore
+    store: PeerStore
     admitter: Admitter
     links: Links
     ledger: PeerLedger

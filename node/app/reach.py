@@ -19,7 +19,7 @@ from node.app.backup import TELL_S, Backups
 from node.app.storage import EXPORT, Ground
 from node.app.transfer import predecessors
 from node.core.caller import SCOPE_PUBLIC
-from node.core.errors import NodeError, Rejected
+from node.core.errors import NodeError
 from node.core.ipld.cid import Cid
 from node.ipfs.kubo import KuboBlockStore
 from node.ipfs.mirror import Mirror
@@ -140,7 +140,7 @@ class Reach:
             key = _META + await daemon.client.repo_id()
             told = int(await self.ground.state.get_meta(key) or 0)
             for at in range(told, min(len(erased), told + TOLD_AT_ONCE)):
-                cid = _cid(erased[at])
+                cid = Cid.find(erased[at], any_hash=True)
                 if cid is not None:
                     await daemon.remove(cid)
                 if is_final:
@@ -193,10 +193,3 @@ class Reach:
             return [Place("backups", ABSENT, "none was made")]
         why = "a private record opens with a key file of before and a copy of such a backup: make a new one"
         return [*found, Place("key files of neuroswarm backup --keys", UNREACHED, why)]
-
-
-def _cid(text: str) -> Cid | None:
-    try:
-        return Cid.parse(text, any_hash=True)
-    except Rejected:
-        return None

@@ -166,7 +166,7 @@ class _Search:
             return _Found([int(what), *await self._write_back(int(what))], [])
         if not _NAME.fullmatch(what):
             raise BadInput(f"{what!r} is no request's id, no CID and no number", field="what")
-        is_cid = _is_cid(what)
+        is_cid = Cid.find(what) is not None
         members = _ABOUT if is_cid else _REQUEST
         needle = f'"{what}"' if is_cid else f'"request":"{what}"'
         found: list[int] = []
@@ -231,11 +231,3 @@ def _member(leaf: bytes, name: str) -> object:
 
 def _is_decision(leaf: bytes) -> bool:
     return _member(leaf, "kind") in ("answer", "refuse")
-
-
-def _is_cid(text: str) -> bool:
-    try:
-        Cid.parse(text)
-    except Rejected:
-        return False
-    return True

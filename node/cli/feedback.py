@@ -7,7 +7,6 @@ from typing import Any
 
 from node.cli.http import NOBODY, NoNode, base, call
 from node.cli.terminal import refused, tell
-from node.core.errors import Rejected
 from node.core.ipld.cid import Cid
 from node.core.settings import Settings
 
@@ -31,8 +30,4 @@ def feedback(args: argparse.Namespace, settings: Settings) -> int:
 
 
 def _kind(what: str) -> str:
-    try:
-        Cid.parse(what)
-    except Rejected:
-        return "request_id"
-    return "cid"
+    return "request_id" if Cid.find(what) is None else "cid"

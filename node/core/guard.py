@@ -69,8 +69,6 @@ class Snapshot:
     not_before_s: float
     reopens_s: float
     last_error: str | None
-    last_error_at: datetime | None
-    in_flight: int
     waiting: int
 
 
@@ -116,7 +114,7 @@ class Guard:
         """Those that wait for a permission; the event says that something has changed."""
         self._flights: dict[str, _Flight] = {}
         self._cache: OrderedDict[str, _Entry] = OrderedDict()
-        self._last_error: tuple[str, datetime] | None = None
+        self._last_error: str | None = None
 
     # --- the one entrance -------------------------------------------------------------------------
 
@@ -154,7 +152,6 @@ class Guard:
     def snapshot(self) -> Snapshot:
         """The present state, without I/O."""
         now = self._clock.monotonic()
-        error, at = self._last_error or (None, None)
         return Snapshot(
             name=self.name,
             state=self._breaker.state,
@@ -162,9 +159,7 @@ class Guard:
             remaining=tuple((one.window, one.free(now)) for one in self._starts),
             not_before_s=max(0.0, self._not_before - now),
             reopens_s=self._breaker.wait_s,
-            last_error=error,
-            last_error_at=at,
-            in_flight=self._in_flight,
+            last_error=self._last_error,
             waiting=len(self._queue),
         )
 
@@ -361,7 +356,7 @@ class Guard:
         self._not_before = max(self._not_before, until)
 
     def _note(self, exc: NodeError) -> None:
-        self._last_error = (str(exc)[:200], self._clock.now())
+        self._last_error = str(exc)[:200]
 
     # --- permission -------------------------------------------------------------------------------
 
@@ -397,7 +392,7 @@ class Guard:
     def _check(self, flight: _Flight, now: float) -> None:
         if self._breaker.refuses:
             wait = self._breaker.wait_s
-            cause = f" ({self._last_error[0]})" if self._last_error else ""
+            cause = f" ({self._last_error})" if self._last_error else ""
             raise _NotAdmitted(
                 BreakerOpen(
                     f"{self.name} keeps failing{cause} and is asked again in {wait:.0f} s", retry_after_s=wait

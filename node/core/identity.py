@@ -138,10 +138,6 @@ class Identity:
         IPNS name."""
         return [(key.public, key.private.sign) for key in self._keys[NODE]]
 
-    def signer(self, use: str) -> Sign:
-        """The sign function of the key for ``use`` (one of ``USES``)."""
-        return self._keys[use][0].private.sign
-
     def next_key(self, use: str, now: datetime, *, drop_old: bool = False) -> Rotation:
         """A new key for ``use``, certified and nowhere yet. Blocking (it reads the root's key).
 

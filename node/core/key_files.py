@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from node.core.clock import random_bytes
 from node.core.errors import CorruptState, Misconfigured
-from node.core.files import DISK
+from node.core.files import DISK, translated
 
 _FILE_BYTES_MAX = 16 * 1024
 
@@ -44,11 +44,9 @@ class KeyFiles:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        try:
+        with translated(f"the key directory {directory} cannot be used", Misconfigured):
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             mode = stat.S_IMODE(directory.stat().st_mode)
-        except OSError as exc:
-            raise Misconfigured(f"the key directory {directory} cannot be used: {exc.strerror}") from exc
         if mode & 0o077:
             raise Misconfigured(
                 f"the key directory {directory} is open to others (mode {mode:04o}): "
@@ -103,10 +101,8 @@ class KeyFiles:
 
     def names(self, prefix: str) -> list[str]:
         """What lies here under names that begin so, without the last suffix."""
-        try:
+        with translated(f"the key directory {self.directory} cannot be read", Misconfigured):
             found = DISK.names(self.directory)
-        except OSError as exc:
-            raise Misconfigured(f"the key directory {self.directory} cannot be read: {exc.strerror}") from exc
         return sorted({name.rpartition(".")[0] for name in found if name.startswith(prefix)})
 
     def rename(self, name: str, to: str) -> None:
@@ -140,9 +136,5 @@ class KeyFiles:
             DISK.replace(self.directory / name, data, 0o600)
 
 
-@contextlib.contextmanager
-def _translated(path: Path, what: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as exc:
-        raise Misconfigured(f"the key file {path} cannot be {what}: {exc.strerror}") from exc
+def _translated(path: Path, what: str) -> AbstractContextManager[None]:
+    return translated(f"the key file {path} cannot be {what}", Misconfigured)

@@ -172,7 +172,7 @@ class Frontier:
 
     def root(self) -> bytes:
         """The root of all leaves so far."""
-        return _fold(self._roots)
+        return fold(self._roots)
 
     def copy(self) -> Frontier:
         """An edge that grows on its own from here."""
@@ -238,7 +238,7 @@ def _split(size: int) -> int:
     return 1 << ((size - 1).bit_length() - 1)
 
 
-def _fold(roots: Iterable[bytes]) -> bytes:
+def fold(roots: Iterable[bytes]) -> bytes:
     """The root over neighbouring complete subtrees, largest first."""
     found = None
     for left in reversed(list(roots)):
@@ -247,7 +247,7 @@ def _fold(roots: Iterable[bytes]) -> bytes:
 
 
 def _range_root(read: ReadHash, start: int, end: int) -> bytes:
-    return _fold(read(level, index) for level, index in subtrees(start, end))
+    return fold(read(level, index) for level, index in subtrees(start, end))
 
 
 def _check_proof(proof: Sequence[bytes], count: int) -> None:

@@ -21,7 +21,7 @@ from node.core.stores import Alias as Alias
 from node.core.stores import BlockChanges as BlockChanges
 from node.core.stores import BlockRef as BlockRef
 from node.core.stores import BlockStore as BlockStore
-from node.core.stores import PublicBlocks as PublicBlocks
+from node.core.stores import Gets as Gets
 from node.core.stores import RecordStore as RecordStore
 from node.core.stores import Selection as Selection
 from node.core.stores import StoredRecord as StoredRecord
@@ -231,14 +231,6 @@ class VectorIndex(Protocol):
     def __len__(self) -> int: ...
 
 
-class Forgets(Protocol):
-    """What keeps something of a record and is told when the record is no longer served."""
-
-    def remove(self, cid: Cid) -> bool:
-        """Forget what is kept of it; True if there was anything."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class SemanticFacts:
     """For metrics: vectors that can be found, their length, and how many of the records that needed a new
@@ -250,7 +242,7 @@ class SemanticFacts:
     total: int
 
 
-class Semantics(Forgets, Protocol):
+class Semantics(Protocol):
     """The embedder that serves now and the index of each model that is in memory. Either may change between
     two calls, which is why vectors carry their model."""
 
@@ -266,6 +258,10 @@ class Semantics(Forgets, Protocol):
 
     def index(self, info: EmbedderInfo) -> VectorIndex | None:
         """The index that holds vectors of this model and length, if it is (still) in memory."""
+        ...
+
+    def remove(self, cid: Cid) -> bool:
+        """Forget what is kept of a record that is no longer served; True if there was anything."""
         ...
 
     def keep(self, stored: StoredRecord, embedded: Embedded | None) -> None:
@@ -297,22 +293,6 @@ class Relevant:
     coverage: float
 
 
-class Retriever(Protocol):
-    """What is stored and worth reading for a question."""
-
-    async def retrieve(
-        self, question: str, embedded: Embedded | None, *, scopes: Sequence[str], context: str | None, k: int
-    ) -> list[Relevant]:
-        """At most ``k`` live entries of these scopes and this context that are relevant enough, most relevant
-        first; none rather than something that is beside the question. ``embedded``: the question's vector,
-        None where there is no embedder: keywords alone then decide. What a model alone said is never among
-        them. Raises ``Unavailable``, ``CorruptState``."""
-        ...
-
-
-# --- the log --------------------------------------------------------------------------------------
-
-
 class NoteReader(Protocol):
     """Says of stored notes whether they hold the answer to a question."""
 
@@ -321,6 +301,9 @@ class NoteReader(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+# --- the log --------------------------------------------------------------------------------------
 
 
 class Appended(msgspec.Struct, frozen=True, gc=False):
@@ -371,11 +354,6 @@ class AuditLog(Protocol):
         ``timeout_s`` for a checkpoint that covers the entry, never for witnesses. None when there is none in
         time, or where the log is not published at all. Raises ``NotFound`` (no such entry),
         ``Unavailable``."""
-        ...
-
-    def on_critical(self, callback: Callable[[Appended], None]) -> None:
-        """Call ``callback`` on the event loop when a critical entry has come under a checkpoint. It must be
-        quick and must not raise."""
         ...
 
     async def forget(self, index: int) -> bool:

@@ -49,7 +49,7 @@ USES = (NODE, DECISIONS, PUBLICATIONS, WITNESS)
 
 _ED25519_DID_PREFIX = b"\xed\x01"
 _DID_KEY = "did:key:z"
-_UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _TIMES = ("timestamp", "expires", "not_before", "not_after")
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)Z\Z", re.ASCII)
@@ -86,7 +86,7 @@ def format_time(when: datetime) -> str:
 
 def time_us(when: datetime) -> int:
     """Whole microseconds since 1970 UTC; 0 for a clock that is set before that."""
-    return max(0, (when - _UNIX_EPOCH) // _MICROSECOND)
+    return max(0, (when - UNIX_EPOCH) // _MICROSECOND)
 
 
 def parse_time(text: object, field: str) -> datetime:

@@ -20,6 +20,7 @@ from node.core.agent_settings import check_agent
 from node.core.document_settings import Documents as Documents
 from node.core.document_settings import Judge as Judge
 from node.core.errors import Misconfigured, Rejected
+from node.core.files import translated
 from node.core.peer_address import address_of
 from node.core.record import public_key_of
 from node.core.server_settings import Server as Server
@@ -459,9 +460,8 @@ def load(
     tree: Mapping[str, Any] = {}
     if file is not None:
         try:
-            tree = tomllib.loads(file.read_text(encoding="utf-8"))
-        except OSError as exc:
-            raise Misconfigured(f"cannot read the settings file {file}: {exc.strerror}") from exc
+            with translated(f"cannot read the settings file {file}", Misconfigured):
+                tree = tomllib.loads(file.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
             raise Misconfigured(f"the settings file {file} is not valid TOML: {exc}") from exc
     settings = _merge(Settings(), tree, "")

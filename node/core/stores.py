@@ -16,6 +16,14 @@ from node.core.model import Json
 from node.core.record import Record
 
 
+class Gets(Protocol):
+    """Whatever gives a block."""
+
+    async def get(self, cid: Cid) -> bytes:
+        """Raises ``NotFound``, ``Unavailable``, ``CorruptState``, ``Rejected``."""
+        ...
+
+
 class BlockStore(Protocol):
     """Immutable bytes by CID, found by multihash."""
 
@@ -35,23 +43,6 @@ class BlockStore(Protocol):
         ...
 
     async def close(self) -> None: ...
-
-
-class PublicBlocks(Protocol):
-    """What anybody may have: blocks of public records, of the logs, of the head, and imported ones."""
-
-    def held(self, cid: Cid) -> bytes | None:
-        """What ``get`` gives now, where it lies in memory."""
-
-    async def get(self, cid: Cid) -> bytes:
-        """The block's bytes, by multihash. Raises ``NotFound`` for what is absent and for what is not public,
-        without a difference; ``Unavailable``."""
-
-    async def get_many(self, cids: Sequence[Cid], bytes_max: int) -> dict[Cid, bytes]:
-        """Some of these blocks, those in front first, until they have ``bytes_max`` or more. What is left out
-        says nothing: ``get`` does. Raises ``Unavailable``."""
-
-    async def has(self, cid: Cid) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)

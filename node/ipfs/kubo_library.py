@@ -122,7 +122,8 @@ class _BoundedHttp(ClientSync):  # type: ignore[misc] # the library is not typed
         if response.status_code == 200 and "Content-Encoding" not in response.headers:
             return
         if response.status_code in _WITH_MESSAGE:
-            message = _message(b"".join(self._bounded(response, ERROR_BYTES_MAX)))
+            chunks = response.iter_content(chunk_size=_CHUNK_BYTES)
+            message = _message(b"".join(self._counted(chunks, ERROR_BYTES_MAX)))
             if message is not None:
                 raise theirs.ErrorResponse(message, None)
         raise theirs.ProtocolError(f"status {response.status_code}")
@@ -131,9 +132,6 @@ class _BoundedHttp(ClientSync):  # type: ignore[misc] # the library is not typed
         more["chunk_size"] = _CHUNK_BYTES
         closables, chunks = super()._request(*args, **more)
         return closables, self._counted(chunks, BODY_BYTES_MAX)
-
-    def _bounded(self, response: requests.Response, most: int) -> Iterator[bytes]:
-        return self._counted(response.iter_content(chunk_size=_CHUNK_BYTES), most)
 
     def _counted(self, chunks: Iterator[bytes], most: int) -> Iterator[bytes]:
         for chunk in chunks:

@@ -408,7 +408,8 @@ class LogBlocks:
         await asyncio.to_thread(log_blocks_state.save, self._state_path, state)
         self._enter_state(state)
         if gone := old.held - state.held:
-            for only in await self._only_in(gone, state.held | _some(state.page)):
+            kept = state.held if state.page is None else state.held | {state.page}
+            for only in await self._only_in(gone, kept):
                 await self.blocks.delete(only)
 
     def _enter_state(self, state: State) -> None:
@@ -476,7 +477,3 @@ def _complete(head: Head) -> dict[str, tuple[Cid, ...]]:
 
 def _is_complete(path: str) -> bool:
     return path not in BESIDE and Tile.parse(path).is_full
-
-
-def _some(cid: Cid | None) -> set[Cid]:
-    return set() if cid is None else {cid}

@@ -9,20 +9,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from node.audit.tlog.tiles import Tile
 from node.core.errors import CorruptState, NodeError, NotFound, Rejected
 from node.core.ipld.cid import Cid
+from node.core.ports import Gets
 from node.ipfs.log_head import Head
 
 _log = logging.getLogger("neuroswarm.log_blocks")
-
-
-class Blocks(Protocol):
-    """Where blocks may be. Raises ``NotFound``, ``CorruptState``, ``Unavailable``."""
-
-    async def get(self, cid: Cid) -> bytes: ...
 
 
 class BlockCopy:
@@ -31,7 +25,7 @@ class BlockCopy:
 
     name = "IPFS blocks"
 
-    def __init__(self, head: Callable[[], Cid | None], heads: Blocks, places: Sequence[Blocks]) -> None:
+    def __init__(self, head: Callable[[], Cid | None], heads: Gets, places: Sequence[Gets]) -> None:
         self._head = head
         self._heads = heads
         self._places = places

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 from node.answer import reasons
 from node.answer.compose import Composer
+from node.answer.evidence.entries import StoredEvidence
 from node.cache.recall import UNREAD, UNREAD_SAID, Recaller
 from node.core.clock import Clock, random_bytes
 from node.core.errors import NodeError, Unavailable
 from node.core.model import PPM, Confidence, Evidence, Kind, Query, Route
-from node.core.ports import Embedded, Relevant, Retriever, Semantics, StoredRecord
+from node.core.ports import Embedded, Relevant, Semantics, StoredRecord
 from node.core.record import AnswerRecord
 from node.language import conversation
 from node.pipeline import replies
@@ -36,7 +37,7 @@ class Stored:
 
     clock: Clock
     recaller: Recaller
-    retriever: Retriever
+    retriever: StoredEvidence
     semantics: Semantics
     notes: Composer
     policy: Policy

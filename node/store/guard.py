@@ -25,10 +25,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 
+from node.audit.decisions.log import DecisionLog
 from node.audit.decisions.outcomes import Outcomes, Place
 from node.core import state_file
 from node.core.clock import Clock
@@ -158,20 +159,12 @@ def _number(path: Path, *names: str) -> int | None:
         return None
 
 
-class Decisions(Protocol):
-    """What the guard asks of the decision log (``node.audit.decisions.log``)."""
-
-    def place(self) -> Place: ...
-
-    async def outcomes(self, since: Place | None) -> Outcomes: ...
-
-
 class StoreGuard:
     """Of one open store. ``look`` at the start, before anything is stored; ``mark`` now and then. ``log``:
     the decision log, None where it is not on the disk."""
 
     def __init__(
-        self, store: SqliteStore, folder: Path, scan: StoreScan, clock: Clock, log: Decisions | None = None
+        self, store: SqliteStore, folder: Path, scan: StoreScan, clock: Clock, log: DecisionLog | None = None
     ) -> None:
         self._store = store
         self._folder = folder

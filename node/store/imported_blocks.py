@@ -204,7 +204,8 @@ class ForeignStore(FileStore):
             if batch:
                 await commit()
         except NodeError as exc:
-            raise _kind(exc)(f"{exc}; {_so_far(blocks, known)}") from exc
+            kind = next((kind for kind in (Unavailable, CorruptState) if isinstance(exc, kind)), Rejected)
+            raise kind(f"{exc}; {_so_far(blocks, known)}") from exc
         return Imported(reader.roots or (), blocks, size, known, identity)
 
     async def counts(self) -> dict[str, int]:
@@ -286,11 +287,6 @@ class WithForeign:
         with suppress(NotFound, CorruptState):
             await self._foreign.delete_bytes(await self._here.get(cid))
         await self._here.delete(cid)
-
-
-def _kind(exc: NodeError) -> type[NodeError]:
-    """Which of the errors that an import raises says the same."""
-    return next((kind for kind in (Unavailable, CorruptState) if isinstance(exc, kind)), Rejected)
 
 
 def _so_far(blocks: int, known: int) -> str:

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from node.core.errors import Misconfigured
+from node.core.files import translated
 
 _PID_BYTES_MAX = 20
 
@@ -32,13 +33,11 @@ class DataLock:
     def acquire(cls, data_dir: Path) -> DataLock:
         """Create the directory (mode 0700) if need be and lock it, without waiting. Raises ``Misconfigured``
         when another node has it or it cannot be used. Touches the disk: call it in a thread."""
-        try:
+        with translated(f"the data directory {data_dir} cannot be used", Misconfigured):
             data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = os.open(
                 data_dir / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
             )
-        except OSError as exc:
-            raise Misconfigured(f"the data directory {data_dir} cannot be used: {exc.strerror}") from exc
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.ftruncate(descriptor, 0)

@@ -32,8 +32,8 @@ HELD_BLOCK_BYTES_MAX = 64 * 2**10
 
 
 class PublicReader:
-    """Implements ``PublicBlocks``. ``imported``, and ``others`` in their order behind it: stores in which
-    everything is public. Closes none of them."""
+    """What anybody may have. ``imported``, and ``others`` in their order behind it: stores in which all of it
+    is public. Closes none of them."""
 
     def __init__(
         self, store: SqliteStore, others: Sequence[BlockStore], imported: ForeignBlocks | None = None
@@ -71,7 +71,8 @@ class PublicReader:
             self._bytes -= len(self._held.pop(name, b""))
 
     async def get(self, cid: Cid) -> bytes:
-        """Raises ``NotFound``; ``Unavailable``, also where the only copy is damaged."""
+        """Raises ``NotFound`` for what is absent and for what is not public, without a difference;
+        ``Unavailable``, also where the only copy is damaged."""
         if cid.is_identity:
             return cid.digest
         if cid.function not in COMPUTED:
@@ -111,7 +112,8 @@ class PublicReader:
         raise NotFound("no such block")
 
     async def get_many(self, cids: Sequence[Cid], bytes_max: int) -> dict[Cid, bytes]:
-        """Of public records and of imports: two reads for all. Raises ``Unavailable``."""
+        """Some of these blocks, those in front first, until they have ``bytes_max`` or more. What is left out
+        says nothing: ``get`` does. Raises ``Unavailable``."""
         asked = [cid for cid in cids if cid.function == SHA2_256]
         looked = await self._store.public_blocks(asked, bytes_max)
         found = {cid: data for cid, data in looked.items() if data is not None}

@@ -33,7 +33,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from node.core.clock import random_bytes
 from node.core.errors import CorruptState, NotFound, Unavailable
-from node.core.files import DISK
+from node.core.files import DISK, translated
 
 _log = logging.getLogger(__name__)
 
@@ -297,10 +297,8 @@ class RecordKeys:
 
     def _key(self, slot: int) -> bytes | None:
         """None: destroyed. Raises ``CorruptState``."""
-        try:
+        with translated(f"key {slot} of {self._path} cannot be read", CorruptState):
             key = os.pread(self._fd, KEY_BYTES, _offset(slot)) if self.is_here else b""
-        except OSError as exc:
-            raise CorruptState(f"key {slot} of {self._path} cannot be read: {exc.strerror}") from exc
         if len(key) < KEY_BYTES or key == _LOST:
             raise CorruptState(
                 f"{self._path} holds no key {slot}: it is older than the records; put the newest copy back"

@@ -25,11 +25,12 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 from node.core.caller import SCOPE_PUBLIC, SCOPE_SHARED, Caller
 from node.core.clock import Clock, new_id
 from node.core.errors import NodeError, Rejected, Unavailable, Withdrawn
+from node.core.identity import Identity
 from node.core.ipld.cid import Cid
 from node.core.model import Citation, Confidence, Json, Slots, SourceRef, ppm
 from node.core.normalise import query_hash
@@ -59,18 +60,6 @@ OWED = "embedding_owed"
 _SHORT = 1_000
 _CITATIONS_MAX = 16
 _EQUALS_MAX = 8
-
-
-class Signer(Protocol):
-    """The identity that signs records."""
-
-    @property
-    def root(self) -> str: ...
-
-    @property
-    def node(self) -> str: ...
-
-    def sign(self, data: bytes) -> bytes: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +136,7 @@ class Rememberer:
         self,
         records: RecordStore,
         semantics: Semantics,
-        signer: Signer,
+        signer: Identity,
         clock: Clock,
         queue: WriteBack,
         questions: Questions,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from node.core.ipld.cid import Cid
 from node.peers.rules.values import Held, Tier
-from node.peers.store.sqlite import SqlitePeerStore
+from node.peers.store.sqlite import PeerStore
 from tests.manual_clock import ManualClock
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -25,7 +25,7 @@ def _held(name: str) -> Held:
 
 
 async def change_until_killed(path: Path) -> None:
-    store = await SqlitePeerStore.open(path, ManualClock(START))
+    store = await PeerStore.open(path, ManualClock(START))
     for number in range(100_000):
         record, too = _held(str(number)), _held(f"{number} too")
         await store.hold([record, too])

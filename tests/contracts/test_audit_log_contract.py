@@ -106,7 +106,11 @@ async def test_a_receipt_proves_the_leaf_or_there_is_none(log: AuditLog) -> None
             await log.receipt(index, timeout_s=0.01, log=name)
 
 
-async def test_critical_entries_are_told_once_each_and_others_are_not(log: AuditLog) -> None:
+@pytest.mark.parametrize("durability", ["before_reply", "behind_50ms"])
+async def test_critical_entries_are_told_once_each_and_others_are_not(
+    tmp_path: Path, durability: str
+) -> None:
+    log = await opened(tmp_path, durability=durability)
     told: asyncio.Queue[Appended] = asyncio.Queue()
     log.on_critical(told.put_nowait)
     critical: list[dict[str, Any]] = [{"kind": "policy", "event": "change"}]
@@ -121,6 +125,7 @@ async def test_critical_entries_are_told_once_each_and_others_are_not(log: Audit
         heard = [await told.get() for _ in places]
     assert heard == places
     assert told.empty()
+    await log.close()
 
 
 async def test_a_cancelled_append_leaves_the_log_usable(log: AuditLog) -> None:

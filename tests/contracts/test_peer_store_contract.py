@@ -19,12 +19,12 @@ import pytest
 from node.core.errors import CorruptState, Rejected, Unavailable
 from node.core.ipld.cid import Cid
 from node.peers.rules.values import Contact, Held, Level, Position, Standing, Summary, Tier, Usage
-from node.peers.store.sqlite import FORGOTTEN_AT_ONCE, Limits, SqlitePeerStore
+from node.peers.store.sqlite import FORGOTTEN_AT_ONCE, Limits, PeerStore
 from tests import peer_builders
 from tests.manual_clock import ManualClock
 from tests.references.peer_store import MemoryPeerStore
 
-Store: TypeAlias = MemoryPeerStore | SqlitePeerStore
+Store: TypeAlias = MemoryPeerStore | PeerStore
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 ALICE, BOB, CAROL = "did:key:alice", "did:key:bob", "did:key:carol"
@@ -45,7 +45,7 @@ class Place:
     async def open(self) -> Store:
         if self.kind == "memory":
             return MemoryPeerStore(self.limits)
-        return await SqlitePeerStore.open(self.path, self.clock, limits=self.limits)
+        return await PeerStore.open(self.path, self.clock, limits=self.limits)
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -638,7 +638,7 @@ async def test_a_level_that_is_unknown_is_not_guessed(disk: Place) -> None:
 
 async def test_nothing_of_a_released_record_stays_on_disk_after_scrubbing(disk: Place) -> None:
     secret = b"the text that was withdrawn " * 4
-    store = await SqlitePeerStore.open(disk.path, disk.clock)
+    store = await PeerStore.open(disk.path, disk.clock)
     await store.hold([held(1), held(2, cid=Cid.of(secret), data=secret)])
     await store.release(Cid.of(secret))
     await store.scrub()
@@ -683,7 +683,7 @@ async def test_on_disk_it_says_what_the_one_in_memory_says(disk: Place, seed: in
     """Any order of changes, compared after each by all that can be asked."""
     chance, limits = random.Random(seed), replace(SMALL, roots=20)
     memory = MemoryPeerStore(limits)
-    on_disk = await SqlitePeerStore.open(disk.path, disk.clock, limits=limits)
+    on_disk = await PeerStore.open(disk.path, disk.clock, limits=limits)
     for _ in range(100):
         number, root, step = chance.randrange(12), chance.choice((ALICE, BOB, CAROL)), chance.randrange(10)
         now = disk.clock.now()

@@ -1,4 +1,4 @@
-"""The contract of ``node.core.ports.Retriever``, over every store and embedder; the embedder by words knows
+"""The contract of ``StoredEvidence``, over every store and embedder; the embedder by words knows
 no meaning, the real one does."""
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from node.core.record import AnswerRecord, decode
 from node.peers.rules.entry import Retract
 from node.peers.rules.keys import KeyRing
 from node.peers.rules.values import Contact
-from node.peers.store.sqlite import SqlitePeerStore
+from node.peers.store.sqlite import PeerStore
 from node.peers.sync.admit import Arrived
 from node.peers.sync.client import HttpPeer
 from node.peers.sync.follow import Limits, PeerSync, Watch, Ways
@@ -29,7 +29,7 @@ from tests.record_builders import Author
 class Keeper:
     """An admitter that keeps everything and says so."""
 
-    def __init__(self, store: SqlitePeerStore) -> None:
+    def __init__(self, store: PeerStore) -> None:
         self._store = store
 
     async def admit(self, root: str, ring: KeyRing, arrived: Sequence[Arrived]) -> list[str]:
@@ -59,7 +59,7 @@ class Keeper:
 
 async def follow(folder: Path, url: str) -> None:
     clock = SystemClock()
-    store = await SqlitePeerStore.open(folder / "peers.sqlite", clock)
+    store = await PeerStore.open(folder / "peers.sqlite", clock)
     await store.put_contact(Contact(url, "settings"))
 
     async def keep(root: str, notes: Mapping[str, bytes]) -> None:

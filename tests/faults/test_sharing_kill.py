@@ -14,7 +14,7 @@ from node.core.ipld.cid import Cid
 from node.ipfs.index_pages import HeadBlock, parse_index
 from node.peers.rules.edge import Edge
 from node.peers.rules.entry import Publish, Retract, read
-from node.peers.store.sqlite import SqlitePeerStore
+from node.peers.store.sqlite import PeerStore
 from node.store.ipns_records import Names
 from node.store.sqlite import SqliteStore
 from tests.faults.head_child import OWNER, US
@@ -105,7 +105,7 @@ async def test_killed_at_any_moment_of_a_sync_nothing_is_lost_and_nothing_done_t
             positions.append(await check_position(tmp_path, peer))
         assert positions == sorted(positions)
     assert said[-1] == ["done", server.url]
-    store = await SqlitePeerStore.open(tmp_path / "peers.sqlite", SystemClock())
+    store = await PeerStore.open(tmp_path / "peers.sqlite", SystemClock())
     held = {one.cid for one in await store.held_of(peer.root, limit=2_000)}
     assert held == set(cids) - set(gone), "nothing is lost"
     assert await store.tombstones(cids, peer.root) == set(gone)
@@ -117,7 +117,7 @@ async def test_killed_at_any_moment_of_a_sync_nothing_is_lost_and_nothing_done_t
 
 async def check_position(folder: Path, peer: Publishing) -> int:
     """The edge that is on disk is that of the log, and everything before it was acted on."""
-    store = await SqlitePeerStore.open(folder / "peers.sqlite", SystemClock())
+    store = await PeerStore.open(folder / "peers.sqlite", SystemClock())
     position = await store.position(peer.root)
     held: set[Cid] = {one.cid for one in await store.held_of(peer.root, limit=2_000)}
     await store.close()

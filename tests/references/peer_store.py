@@ -86,6 +86,9 @@ class MemoryPeerStore:
     async def contacts(self) -> list[Contact]:
         return list(self._contacts.values())
 
+    async def contact(self, address: str) -> Contact | None:
+        return self._contacts.get(address)
+
     async def put_contact(self, contact: Contact) -> None:
         if contact.address not in self._contacts and len(self._contacts) >= self._limits.contacts:
             raise Rejected(too_many_contacts(self._limits))

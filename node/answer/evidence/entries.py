@@ -1,6 +1,6 @@
 """Stored entries as evidence: keeps them findable by question, answer and keywords, and finds them.
 
-Implements ``node.core.ports.Retriever`` over the record store. Promises:
+Promises:
 - people's entries, adapters' answers and imported ones are evidence; what a model said never is, alone or on
   evidence;
 - scope and context are a hard filter before any search; what is found is read again from the store before it
@@ -258,7 +258,10 @@ class StoredEvidence:
     async def retrieve(
         self, question: str, embedded: Embedded | None, *, scopes: Sequence[str], context: str | None, k: int
     ) -> list[Relevant]:
-        """See the port."""
+        """At most ``k`` live entries of these scopes and this context that are relevant enough, most relevant
+        first; none rather than something that is beside the question. ``embedded``: the question's vector,
+        None where there is no embedder: keywords alone then decide. What a model alone said is never among
+        them. Raises ``Unavailable``, ``CorruptState``."""
         await self._follow()
         places = [(scope, context) for scope in scopes]
         weights = self._keywords.weights(question, places)

@@ -7,8 +7,8 @@ import asyncio
 from node.core.clock import Clock
 from node.core.errors import Rejected, Unavailable
 from node.core.ipld.cid import Cid
+from node.core.ports import Gets
 from node.core.record import AnswerRecord, decode
-from node.peers.sync.blocks import Gets
 
 _BLOCK_BYTES_MAX = 256 * 2**10
 

@@ -55,20 +55,20 @@ from node.core.caller import SCOPE_PUBLIC, SCOPE_SHARED, Caller
 from node.core.clock import Clock, new_id
 from node.core.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable
 from node.core.files import FILE_MODE
+from node.core.identity import Identity
 from node.core.ipld.cid import Cid
 from node.core.model import Confidence, Json, ppm
 from node.core.normalise import normalise, query_hash
-from node.core.ports import Embedded, RecordStore, Semantics, StoredRecord
+from node.core.ports import Embedded, Gets, RecordStore, Semantics, StoredRecord
 from node.core.record import AnswerRecord, sign
 from node.peers.rules import kept as beside
 from node.peers.rules.admission import ClassLimit
 from node.peers.rules.standing import trust_ppm
 from node.peers.rules.values import Level, Standing, Tier
-from node.peers.sync.blocks import Gets
 from node.pipeline.understanding.route import Router
 from node.privacy import private_reason
 from node.store.record_rules import LIVE, LOCAL, scope_for
-from node.store.remember import OWED, Memory, Rememberer, Signer, owes_vector, shown
+from node.store.remember import OWED, Memory, Rememberer, owes_vector, shown
 from node.store.state import StateStore
 
 log = logging.getLogger("neuroswarm.portable")
@@ -104,7 +104,7 @@ class PortableIndex:
     keeping: Keeping
     router: Router
     clock: Clock
-    signer: Signer
+    signer: Identity
     _: KW_ONLY
     blocks: Gets | None = None
     export_mode: int = FILE_MODE

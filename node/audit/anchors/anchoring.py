@@ -204,11 +204,9 @@ class Anchoring:
     def _next(self, seen: set[str]) -> AnchorStatus | None:
         """What is due: the newest that waits to be sent, then the others in their order."""
         now = self._clock.now()
-        due = [one for one in self._kept.values() if one.name not in seen and self._is_due(one, now)]
+        unseen = [one for one in self._kept.values() if one.name not in seen]
+        due = [one for one in unseen if one.untold is not None or self._is_ripe(one, now)]
         return min(due, key=lambda one: (one.state not in _WAITING, one.next_at), default=None)
-
-    def _is_due(self, status: AnchorStatus, now: datetime) -> bool:
-        return status.untold is not None or self._is_ripe(status, now)
 
     def _is_ripe(self, status: AnchorStatus, now: datetime) -> bool:
         """Whether the service or the header source is to be asked about it now."""

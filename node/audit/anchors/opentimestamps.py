@@ -91,7 +91,6 @@ class OpenTimestamps:
 
     @property
     def verifies(self) -> bool:
-        """See ``Anchor``."""
         return self._headers is not None
 
     async def submit(self, digest: bytes) -> bytes:
@@ -145,7 +144,6 @@ class OpenTimestamps:
         return receipt
 
     async def read(self, digest: bytes, receipt: bytes) -> Standing:
-        """See ``Anchor``."""
         await asyncio.to_thread(_library)
         proof = _decode(digest, receipt)
         blocks = _blocks(proof)
@@ -178,7 +176,6 @@ class OpenTimestamps:
         raise unknown or denied or Rejected("the proof names no block")
 
     def health(self) -> Check:
-        """See ``Anchor``."""
         problems = [site.problem for site in self._calendars.values() if site.problem]
         if len(problems) < len(self._calendars):
             return Check(HEALTH, "pass", "; ".join(problems))

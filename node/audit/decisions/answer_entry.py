@@ -34,6 +34,9 @@ from node.core.caller import SCOPE_PUBLIC
 from node.core.model import Answer, Client, Confidence, HitInfo, Json, Route, SourceRef, Step
 from node.core.ports import EmbedderInfo
 
+_DECISIONS = {"statement": "acknowledged", "fallback": "refused"}
+"""By kind of source: nothing was asked, nothing could be found out. All others: served."""
+
 
 def _source(
     source: SourceRef, scope: str, private: dict[str, str], *, name: str = "source"
@@ -100,11 +103,6 @@ def _adapters(route: Route, trace: Sequence[Step], asked: str) -> list[Json]:
     ]
 
 
-def _decision(source: SourceRef) -> str:
-    """acknowledged (nothing was asked), refused (nothing could be found out) or served."""
-    return {"statement": "acknowledged", "fallback": "refused"}.get(source.kind, "served")
-
-
 # --- one request ----------------------------------------------------------------------------------
 
 
@@ -147,7 +145,7 @@ def _walked(
         "hit": hit,
         "stale": answer.stale,
         "freshness": answer.freshness.value,
-        "decision": _decision(answer.source),
+        "decision": _DECISIONS.get(answer.source.kind, "served"),
         **confidence_of(answer.confidence),
     }
 

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import TypeAlias
 
 from node.core.caller import LOCAL, SCOPE_PUBLIC, SCOPE_SHARED
-from node.core.errors import Rejected
 from node.core.ipld.cid import Cid
 from node.core.model import PPM, Client, Confidence, Json, Step
 from node.language.tables import read_table, words
@@ -100,11 +99,7 @@ def digest_of(text: str | None) -> str | None:
 
 
 def is_cid(text: str) -> bool:
-    try:
-        Cid.parse(text)
-    except Rejected:
-        return False
-    return True
+    return Cid.find(text) is not None
 
 
 def request_of(request: str, private: dict[str, str]) -> str | None:

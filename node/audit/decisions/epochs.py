@@ -44,6 +44,7 @@ MOVED = ("checkpoint.witnessed", "checkpoint", "vkey", "tile", "journal")
 
 _TURN = "turn.json"
 _TURN_BYTES_MAX = 4_096
+_PLACE = re.compile(r"[0-9]+(?:\.[0-9]+)?", re.ASCII)
 _KEY_FILE = re.compile(
     r"(?:decisions-([1-9][0-9]{0,5})\.checkpoint|commitments-2-([1-9][0-9]{0,5}))", re.ASCII
 )
@@ -132,7 +133,7 @@ def pending(directory: Path) -> Turn | None:
         raise CorruptState(f"{path} is damaged; restore the folder from a copy") from exc
     numbers = (turn.number, turn.following)
     is_sound = all(type(one) is int for one in numbers) and 0 < turn.number < turn.following
-    if not (is_sound and isinstance(turn.origin, str) and _is_place(turn.place)):
+    if not (is_sound and isinstance(turn.origin, str) and _PLACE.fullmatch(str(turn.place))):
         raise CorruptState(f"{path} is damaged; restore the folder from a copy")
     return turn
 
@@ -192,10 +193,6 @@ def free_place(directory: Path, number: int) -> str:
         more += 1
         place = f"{number}.{more}"
     return place
-
-
-def _is_place(place: object) -> bool:
-    return isinstance(place, str) and re.fullmatch(r"[0-9]+(?:\.[0-9]+)?", place, re.ASCII) is not None
 
 
 def begin(directory: Path, turn: Turn) -> None:

@@ -26,10 +26,9 @@ from node.audit.decisions.entry import is_critical
 from node.audit.decisions.folder import Folder
 from node.audit.decisions.moved import closed_source, nowhere
 from node.audit.decisions.origin import origin_of
-from node.audit.decisions.outcomes import Outcomes, Place, outcomes
+from node.audit.decisions.outcomes import Outcomes, Place, outcomes, tombstoned
 from node.audit.decisions.seal import sealed
 from node.audit.decisions.shards import Shard, Shards, Signers, Terms
-from node.audit.decisions.tombstones import tombstoned
 from node.audit.log.archive import Archives
 from node.audit.log.reader import LogReader
 from node.audit.log.writer import Published, TileLog
@@ -116,6 +115,8 @@ class DecisionLog:
         return await self._receipt_aside(index, log)
 
     def on_critical(self, callback: Callable[[Appended], None]) -> None:
+        """Call ``callback`` on the event loop when a critical entry has come under a checkpoint. It must be
+        quick and must not raise."""
         self._shards.critical.on_critical(callback)
 
     async def forget(self, index: int) -> bool:

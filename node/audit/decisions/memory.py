@@ -7,9 +7,8 @@ It keeps at most ``ENTRIES_MAX`` leaves and drops the oldest.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from node.audit.decisions.entry import is_critical
 from node.audit.decisions.seal import sealed
 from node.audit.tlog import leaf
 from node.core.clock import Clock
@@ -30,7 +29,6 @@ class MemoryLog:
         self._leaves: OrderedDict[int, bytes] = OrderedDict()
         self._keys: dict[int, Sealed] = {}
         self._size = 0
-        self._told_critical: list[Callable[[Appended], None]] = []
         self._is_closed = False
 
     @property
@@ -38,11 +36,7 @@ class MemoryLog:
         return self._origin
 
     async def append(self, entry: Mapping[str, Json], *, private_texts: Mapping[str, str]) -> Appended:
-        place = self.begin(sealed(entry, private_texts))
-        if is_critical(entry):
-            for callback in self._told_critical:
-                callback(place)
-        return place
+        return self.begin(sealed(entry, private_texts))
 
     def begin(self, what: Sealed) -> Appended:
         self._check_open()
@@ -60,9 +54,6 @@ class MemoryLog:
         if log not in (None, self._origin) or not 0 <= index < self._size:
             raise NotFound(f"the decision log has no entry {index}")
         return None
-
-    def on_critical(self, callback: Callable[[Appended], None]) -> None:
-        self._told_critical.append(callback)
 
     async def forget(self, index: int) -> bool:
         self._check_open()

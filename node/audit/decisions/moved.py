@@ -116,7 +116,6 @@ class ArchiveSource:
         self.place = f"{archive.address}/{below}"
 
     async def read(self, path: str, bytes_max: int) -> bytes:
-        """See ``Source``."""
         if _is_packed(path):
             data = await self._archive.get(
                 f"{self._below}/{path}{packed.SUFFIX}", packed.packed_max(bytes_max)
@@ -215,7 +214,6 @@ class MovedSource:
         self._away = away
 
     async def read(self, path: str, bytes_max: int) -> bytes:
-        """See ``Source``."""
         with contextlib.suppress(NotFound):
             return await self._here.read(path, bytes_max)
         return await self._away.read(path, bytes_max)

@@ -3,15 +3,14 @@ start. Reads only, also a log that is damaged: whether it is one, whoever opens 
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from node.audit.log.reader import FolderSource, LogReader
 from node.audit.tlog.leaf import read_leaf
 from node.core.errors import NodeError
+from node.core.record import UNIX_EPOCH
 from node.core.signed_note import Checkpoint
-
-_SINCE = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 async def newest_time(directory: Path) -> datetime | None:
@@ -22,6 +21,6 @@ async def newest_time(directory: Path) -> datetime | None:
         if not size:
             return None
         [leaf] = await reader.entries(size - 1, 1, size)
-        return _SINCE + timedelta(microseconds=read_leaf(leaf).time_us)
+        return UNIX_EPOCH + timedelta(microseconds=read_leaf(leaf).time_us)
     except (NodeError, OverflowError):
         return None

@@ -1,5 +1,6 @@
 """Which records the decision log says were stored, and which withdrawn for good, from a place in it on: what
-the store is held against at a start.
+the store is held against at a start; and which were tombstoned or quarantined, which a repair must not bring
+back.
 
 The log names a public record in the clear. Of any other the entry holds a commitment, and the key table its
 name (``KeyTable.subject``), until the record is erased; entries that an older version wrote have no name
@@ -9,9 +10,10 @@ there, and nothing is said of them.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from node.audit.decisions import epochs
 from node.audit.decisions.commitments import KeyTable
 from node.audit.decisions.disk import on_disk
 from node.audit.decisions.entry import subject_of
@@ -24,6 +26,7 @@ from node.audit.tlog import leaf
 from node.core.errors import NodeError, NotFound
 from node.core.files import DISK
 from node.core.ipld.cid import DAG_CBOR, Cid
+from node.core.merkle import SIZE_MAX
 from node.core.signed_note import Checkpoint
 
 log = logging.getLogger("neuroswarm.decisions")
@@ -31,7 +34,8 @@ log = logging.getLogger("neuroswarm.decisions")
 LEAVES_MAX = 65_536
 """The newest entries that are looked at; it takes 0.2 s where each tenth says that something was stored."""
 _AT_ONCE = 4_096
-_MARKS = (b'"kind":"store"', b'"kind":"tombstone"', b'"kind":"quarantine"')
+_ENDINGS = (b'"kind":"tombstone"', b'"kind":"quarantine"')
+_MARKS = (b'"kind":"store"', *_ENDINGS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +81,8 @@ async def _leaves(shards: Shards, number: int, since: int, most: int, archives: 
     folder = shards.folder.directory
     if number != shards.now.number:
         source: Source = await on_disk(closed_source, folder, number, archives)
-        return await _published(LogReader(source), since, most)
-    found = await _published(LogReader(FolderSource(folder)), since, most)
+        return [one async for some in _published(source, since, most) for one in some]
+    found = [one async for some in _published(FolderSource(folder), since, most) for one in some]
     tile_log = shards.now.tile_log
     size = 0 if tile_log.published is None else tile_log.published.size
     if size < tile_log.size():  # checkpoints are held back
@@ -87,19 +91,19 @@ async def _leaves(shards: Shards, number: int, since: int, most: int, archives: 
     return found[-most:]
 
 
-async def _published(reader: LogReader, since: int, most: int) -> list[bytes]:
+async def _published(source: Source, since: int = 0, most: int = SIZE_MAX) -> AsyncIterator[list[bytes]]:
+    """The entries of a log behind ``since``, ``most`` at most, page by page. Raises ``NodeError``."""
+    reader = LogReader(source)
     try:
         size = Checkpoint.of_note(await reader.checkpoint()).size
     except NotFound:
-        return []
-    found: list[bytes] = []
+        return
     for first in range(max(since, size - most), size, _AT_ONCE):
-        found += await reader.entries(first, min(_AT_ONCE, size - first), size)
-    return found
+        yield await reader.entries(first, min(_AT_ONCE, size - first), size)
 
 
 async def _named(shards: Shards, number: int, entries: list[bytes], found: Outcomes) -> None:
-    leaves = [leaf.read_leaf(data) for data in entries if any(mark in data for mark in _MARKS)]
+    leaves = _marked(entries, _MARKS)
 
     def look(keys: KeyTable) -> int:
         for one in leaves:
@@ -108,6 +112,10 @@ async def _named(shards: Shards, number: int, entries: list[bytes], found: Outco
 
     if leaves:
         await shards.with_keys(look, number)
+
+
+def _marked(entries: Sequence[bytes], marks: Sequence[bytes]) -> list[leaf.Leaf]:
+    return [leaf.read_leaf(data) for data in entries if any(mark in data for mark in marks)]
 
 
 def _note(entry: Mapping[str, object], cid: str, found: Outcomes) -> None:
@@ -131,3 +139,36 @@ def _subject(one: leaf.Leaf, keys: KeyTable) -> str:
         return ""
     cid = str(Cid(DAG_CBOR, slot[1]))
     return cid if leaf.commitment(slot[0], cid) == committed.get(name) else ""
+
+
+async def tombstoned(shards: Shards, cids: Collection[str], archives: Archives) -> set[str]:
+    """Those of ``cids`` that were tombstoned or quarantined, by every published entry of every epoch, here or
+    in the archive: for a repair, not for a request. Raises ``Rejected``, ``Unavailable``."""
+    folder = shards.folder.directory
+    places: list[tuple[int, Source]] = [
+        (number, await on_disk(closed_source, folder, number, archives))
+        for number in await on_disk(epochs.closed, folder)
+    ]
+    found: set[str] = set()
+    for number, source in [*places, (shards.now.number, FolderSource(folder))]:
+        stones = [one async for some in _published(source) for one in _marked(some, _ENDINGS)]
+        if stones:
+            found |= await _named_by(shards, number, stones, cids)
+    return found
+
+
+async def _named_by(
+    shards: Shards, number: int, stones: Sequence[leaf.Leaf], cids: Collection[str]
+) -> set[str]:
+    found = {str(stone.entry.get("target")) for stone in stones} & set(cids)
+
+    def look(keys: KeyTable) -> int:
+        for stone in stones:
+            key, committed = keys.get(stone.seq), stone.entry.get(leaf.COMMITMENTS)
+            if key is not None and isinstance(committed, dict):
+                wanted = committed.get("target")
+                found.update(cid for cid in cids if leaf.commitment(key, cid) == wanted)
+        return 0
+
+    await shards.with_keys(look, number)
+    return found

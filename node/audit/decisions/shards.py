@@ -38,7 +38,7 @@ from node.audit.log.reader import FolderSource, LogReader
 from node.audit.log.writer import Pace, TileLog
 from node.audit.tlog import leaf
 from node.core.clock import Clock
-from node.core.errors import CorruptState, Misconfigured, NodeError, Rejected, Unavailable
+from node.core.errors import CorruptState, Misconfigured, NodeError, Unavailable
 from node.core.files import DISK, translated
 from node.core.ipld.cid import Cid
 from node.core.ports import Appended, Sealed
@@ -437,8 +437,5 @@ async def _ended_for(shard: Shard, last: int) -> str:
 
 def _digest(subject: str) -> bytes:
     """Of a CID, or nothing."""
-    try:
-        digest = Cid.parse(subject).digest if subject else b""
-    except Rejected:
-        return b""
-    return digest if len(digest) == SUBJECT_BYTES else b""
+    cid = Cid.find(subject)
+    return cid.digest if cid is not None and len(cid.digest) == SUBJECT_BYTES else b""

@@ -75,7 +75,6 @@ class FolderArchive:
         return str(self._directory)
 
     async def get(self, path: str, bytes_max: int) -> bytes:
-        """See ``Archive``."""
         try:
             return await FolderSource(self._directory).read(path, bytes_max)
         except NotFound:
@@ -83,12 +82,10 @@ class FolderArchive:
             raise
 
     async def sizes(self, below: str) -> Mapping[str, int]:
-        """See ``Archive``."""
         with translated(f"{self.address} cannot be listed"):
             return await asyncio.to_thread(self._sizes, below)
 
     async def put(self, files: Mapping[str, bytes]) -> None:
-        """See ``Archive``."""
         with translated(f"{self.address} cannot be written"):
             await asyncio.to_thread(self._put, files)
 

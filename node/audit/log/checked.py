@@ -28,10 +28,6 @@ KeysOf = Callable[[str], Sequence[Verifier]]
 log count as well. Raises ``Rejected`` for another's log."""
 
 
-def _nobody(_origin: str) -> Sequence[Verifier]:
-    return ()
-
-
 _TRIES = 4
 """How often a tile is looked for again because the publisher went on between two reads."""
 
@@ -187,7 +183,7 @@ class CheckedFiles:
 class CheckedFolder(CheckedFiles):
     """One log in one folder. It is a ``Source``."""
 
-    def __init__(self, source: FolderSource, keys: KeysOf = _nobody) -> None:
+    def __init__(self, source: FolderSource, keys: KeysOf = lambda _: ()) -> None:
         super().__init__(source)
         self.source = source
         self._keys = keys

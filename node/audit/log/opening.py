@@ -85,7 +85,9 @@ def open_folder(
             journal = Journal.open(files, folder.journal, origin, found, size)
             sweep(folder, growth.size)
         repair = Repair(found.bytes_cut, len(waiting)) if found.bytes_cut or waiting else None
-        standing = Standing(growth, _published(opened, clock), opened, _newest(opened, mark))
+        known = [one.checkpoint for one in (opened, mark) if one]
+        newest = max(known, key=lambda one: one.size, default=None)
+        standing = Standing(growth, _published(opened, clock), opened, newest)
         publisher = Publisher(folder, origin, signers, clock, high_water=high_water, standing=standing)
         undo.pop_all()
     return OpenFolder(lock, journal, publisher, waiting, repair, suspended)
@@ -158,10 +160,6 @@ def _published(opened: Opened | None, clock: Clock) -> Published | None:
     own = [one for one in opened.note.signatures if any(key.made(one) for key in opened.signed_by)]
     note: Note = replace(opened.note, signatures=tuple(own))
     return Published(opened.checkpoint.size, opened.checkpoint.root, note.encode(), clock.now())
-
-
-def _newest(*opened: Opened | None) -> Checkpoint | None:
-    return max((one.checkpoint for one in opened if one), key=lambda one: one.size, default=None)
 
 
 def _damage(folder: Folder, what: str) -> str:

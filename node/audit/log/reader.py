@@ -97,7 +97,6 @@ class FolderSource(Files):
         self._steps = below.split("/") if below else []
 
     async def read(self, path: str, bytes_max: int) -> bytes:
-        """See ``Source.read``."""
         return await asyncio.to_thread(self.read_now, path, bytes_max)
 
     def place(self, path: str) -> str:

@@ -49,7 +49,6 @@ class S3Archive:
         return self._address
 
     async def get(self, path: str, bytes_max: int) -> bytes:
-        """See ``archive.Archive``."""
         import obstore
 
         with self._translated(path):
@@ -59,7 +58,6 @@ class S3Archive:
             return bytes(await found.bytes_async())
 
     async def sizes(self, below: str) -> Mapping[str, int]:
-        """See ``archive.Archive``."""
         import obstore
 
         found: dict[str, int] = {}
@@ -69,7 +67,6 @@ class S3Archive:
         return found
 
     async def put(self, files: Mapping[str, bytes]) -> None:
-        """See ``archive.Archive``."""
         import obstore
 
         async def put(path: str, data: bytes) -> None:

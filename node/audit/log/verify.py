@@ -40,7 +40,7 @@ from node.audit.log.reader import (
 )
 from node.audit.tlog import tiles
 from node.audit.tlog.tiles import ENTRIES, WIDTH, Tile
-from node.audit.tlog.vouched import ROW_BYTES, row_root
+from node.audit.tlog.vouched import ROW_BYTES, makes_root, row_root
 from node.core import merkle
 from node.core.errors import NotFound, Rejected
 from node.core.merkle import HASH_BYTES
@@ -279,33 +279,16 @@ class _Walk:
 
     async def _edge(self) -> None:
         """The partial tiles above level 0, and the root."""
-        peaks: list[bytes] = []
-        for level, row in enumerate(self._rows):
-            if row and level > 0:
-                tile = Tile(level, self._next[level], len(row) // HASH_BYTES)
-                await self._compare(tile, bytes(row))
-            peaks = _peaks(_hashes_of(bytes(row))) + peaks
-        root = merkle.EMPTY_ROOT
-        for at, peak in enumerate(reversed(peaks)):
-            root = merkle.node_hash(peak, root) if at else peak
-        if root != self._checkpoint.root:
+        edge = {level: bytes(row) for level, row in enumerate(self._rows) if row}
+        for level, row in edge.items():
+            if level > 0:
+                await self._compare(Tile(level, self._next[level], len(row) // HASH_BYTES), row)
+        if not makes_root(edge, self._size, self._checkpoint.root):
             raise _Broken(CHECKPOINT, f"the {self._size} entries have another root than it states")
 
 
 def _hashes_of(row: bytes) -> list[bytes]:
     return [row[at : at + HASH_BYTES] for at in range(0, len(row), HASH_BYTES)]
-
-
-def _peaks(hashes: Sequence[bytes]) -> list[bytes]:
-    """The roots of the complete subtrees that a partial tile's hashes make, largest first."""
-    frontier: list[tuple[int, bytes]] = []
-    for one in hashes:
-        height, root = 0, one
-        while frontier and frontier[-1][0] == height:
-            root = merkle.node_hash(frontier.pop()[1], root)
-            height += 1
-        frontier.append((height, root))
-    return [root for _, root in frontier]
 
 
 def _differ(tile: Tile, found: bytes, expected: bytes) -> _Broken:

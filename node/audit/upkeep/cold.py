@@ -18,10 +18,11 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from node.audit.decisions import epochs
+from node.audit.decisions.epoch_check import keys_of
 from node.audit.decisions.moved import MARKER, ArchiveSource, Moved, MovedLog, below_of, mark, marker
 from node.audit.decisions.origin import epoch_of
 from node.audit.log.archive import Archive
@@ -33,9 +34,9 @@ from node.audit.upkeep.away import Away
 from node.audit.upkeep.sweep import levels_of
 from node.audit.upkeep.upkeep import HighWater
 from node.core.clock import Clock
-from node.core.errors import CorruptState, DamagedLog, Misconfigured, NodeError, NotFound, Unavailable
-from node.core.files import DISK
-from node.core.signed_note import NOTE_BYTES_MAX, Verifier, open_checkpoint
+from node.core.errors import CorruptState, DamagedLog, Misconfigured, NodeError, NotFound
+from node.core.files import DISK, translated
+from node.core.signed_note import NOTE_BYTES_MAX, open_checkpoint
 
 log = logging.getLogger("neuroswarm.log")
 
@@ -78,16 +79,13 @@ class ColdSweep:
     async def tick(self) -> None:
         """One round. Raises ``Unavailable`` (the disk, the archive)."""
         found: dict[int, Standing] = {}
-        try:
-            closed = await asyncio.to_thread(epochs.closed, self._directory)
-            for number in closed:
+        with translated("the log's folder cannot be read"):
+            for number in await asyncio.to_thread(epochs.closed, self._directory):
                 place = epochs.folder_of(self._directory, number)
                 if not await asyncio.to_thread((place / "tile").is_dir):
                     standing = await self._stayed(number, place)
                     if standing is not None:
                         found[number] = standing
-        except OSError as exc:
-            raise Unavailable(f"the log's folder cannot be read: {exc.strerror or exc}") from exc
         for here, tile in self._away.damaged(_TRIED_MAX):
             await self._look(here, tile)
         if self._check_days and found:
@@ -193,11 +191,10 @@ class ColdSweep:
             try:
                 data = await source.read(name, VKEY_BYTES_MAX if name == VKEY else NOTE_BYTES_MAX)
                 if name == VKEY:
-                    keys = [Verifier.from_vkey(line) for line in data.decode("ascii").split()]
-                    open_checkpoint(standing.note, keys)
+                    open_checkpoint(standing.note, keys_of(data))
                 else:
                     await asyncio.to_thread(here.opened, data)
-            except (NodeError, UnicodeDecodeError) as exc:
+            except NodeError as exc:
                 log.warning("event=log_not_mended file=%s reason=%s", place / name, exc)
             else:
                 await asyncio.to_thread(DISK.replace, place / name, data)
@@ -229,7 +226,10 @@ class ColdSweep:
         self._totals[number] = total
 
     async def _read_on(self, found: Mapping[int, Standing]) -> None:
-        counts = {number: _count(one.checkpoint.size) for number, one in found.items()}
+        counts: dict[int, int] = {}
+        for number, one in found.items():
+            size = one.checkpoint.size
+            counts[number] = sum(count for _, count in levels_of(size)) + len(_partial(size))
         total = sum(counts.values())
         for _ in range(min(AT_ONCE, len(self._soon))):
             number, tile = self._soon.popleft()
@@ -249,13 +249,8 @@ class ColdSweep:
         await asyncio.sleep(0)
 
 
-def _count(size: int) -> int:
-    """Files of a log of so many entries."""
-    return sum(count for _, count in levels_of(size)) + len(list(_partial(size)))
-
-
-def _partial(size: int) -> Iterable[Tile]:
-    return (tile for tile in tiles_at(size) if not tile.is_full)
+def _partial(size: int) -> list[Tile]:
+    return [tile for tile in tiles_at(size) if not tile.is_full]
 
 
 def _nth(found: Mapping[int, Standing], counts: Mapping[int, int], at: int) -> tuple[int, Tile]:
@@ -266,6 +261,6 @@ def _nth(found: Mapping[int, Standing], counts: Mapping[int, int], at: int) -> t
                 if at < full:
                     return number, Tile(level, at)
                 at -= full
-            return number, list(_partial(size))[at]
+            return number, _partial(size)[at]
         at -= count
     raise IndexError(at)

@@ -36,7 +36,6 @@ class SourceCopy:
         self._is_silent = False
 
     async def look(self, origin: str, tile: Tile) -> Sequence[bytes]:
-        """See ``Copy``."""
         found: list[bytes] = []
         for source in self._places(origin):
             widths = await source.partial_widths(tile) if isinstance(source, FolderSource) else []

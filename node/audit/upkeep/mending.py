@@ -22,7 +22,7 @@ from node.audit.tlog.tiles import ENTRIES, WIDTH, Tile, encode_bundle, tiles_at
 from node.audit.tlog.vouched import leaf_row, row_root
 from node.audit.upkeep.salvage import Bundle, edge_of, loose_entries, loosely_unpacked
 from node.core.errors import DamagedLog, NotFound, Rejected, Unavailable
-from node.core.files import DISK
+from node.core.files import DISK, translated
 
 Write = Callable[[Mapping[Tile, bytes]], Awaitable[None]]
 """Put these tiles and bundles, as their plain bytes, in their places. Raises ``Unavailable``."""
@@ -220,9 +220,7 @@ def folder_writer(directory: Path) -> Write:
             DISK.replace(path, packed.pack(data) if packed.is_packed(tile) else data)
 
     async def write_all(tiles: Mapping[Tile, bytes]) -> None:
-        try:
+        with translated("a file of the log cannot be written"):
             await asyncio.to_thread(unless_moved, directory, partial(write, tiles))
-        except OSError as exc:
-            raise Unavailable(f"a file of the log cannot be written: {exc.strerror or exc}") from exc
 
     return write_all

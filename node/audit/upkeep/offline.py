@@ -16,7 +16,7 @@ from node.audit.upkeep.mending import Copy
 from node.audit.upkeep.upkeep import HighWater, Upkeep
 from node.core.clock import Clock
 from node.core.errors import CorruptState, NodeError, NotFound, Unavailable
-from node.core.files import DISK
+from node.core.files import DISK, translated
 
 log = logging.getLogger("neuroswarm.log")
 
@@ -66,12 +66,9 @@ async def repair(
     came of it. Raises ``NotFound`` (no log), ``Unavailable`` (a node uses it, or the disk says no)."""
     if not await asyncio.to_thread(directory.is_dir):
         raise NotFound(f"there is no log in {directory}")
-    try:
-        with locked(directory):
-            if await asyncio.to_thread(epochs.pending, directory) is not None:
-                raise Unavailable(f"the log in {directory} is between two epochs; start the node once")
-            upkeep = Upkeep("log", directory, lambda: None, keys, high_water, copies, clock)
-            await upkeep.whole(progress)
-            return upkeep
-    except OSError as exc:
-        raise Unavailable(f"the log in {directory} cannot be read: {exc.strerror or exc}") from exc
+    with translated(f"the log in {directory} cannot be read"), locked(directory):
+        if await asyncio.to_thread(epochs.pending, directory) is not None:
+            raise Unavailable(f"the log in {directory} is between two epochs; start the node once")
+        upkeep = Upkeep("log", directory, lambda: None, keys, high_water, copies, clock)
+        await upkeep.whole(progress)
+        return upkeep

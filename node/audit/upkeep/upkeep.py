@@ -38,7 +38,7 @@ from node.audit.upkeep.mending import Copy, Lost, Mender, Write, folder_writer
 from node.audit.upkeep.sweep import Marks
 from node.core.clock import Clock, pause
 from node.core.errors import CorruptState, DamagedLog, NodeError, NotFound, Rejected, Unavailable
-from node.core.files import DISK
+from node.core.files import DISK, translated
 from node.core.model import Check
 from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint
 
@@ -262,11 +262,9 @@ class Upkeep:
         beside: dict[Tile, int] = {}
         for level, first, count in sweep.groups(size):
             began = self._clock.monotonic()
-            try:
+            with translated("the log's folder cannot be read"):
                 found = await asyncio.to_thread(sweep.changed, epoch.place, marks, level, first, count)
                 beside |= await asyncio.to_thread(sweep.narrower, epoch.place, level, first, count)
-            except OSError as exc:
-                raise Unavailable(f"the log's folder cannot be read: {exc.strerror or exc}") from exc
             await self._clock.sleep((self._clock.monotonic() - began) * self._rest)
             for tile in found:
                 known = self.damages.get(epoch.number, tile)
@@ -308,11 +306,9 @@ class Upkeep:
     async def epochs(self) -> list[Epoch]:
         """Those whose folders are there, the one that is written now first. Raises ``Unavailable``."""
         live = self._live()
-        try:
+        with translated("the log's folder cannot be read"):
             closed = await asyncio.to_thread(epochs.closed, self._directory)
             newest = epoch_of(live.origin)[1] if live else await asyncio.to_thread(self._at_top)
-        except OSError as exc:
-            raise Unavailable(f"the log's folder cannot be read: {exc.strerror or exc}") from exc
         top = CheckedFolder(FolderSource(self._directory), self._keys)
         write = folder_writer(self._directory) if live is None else live.rewrite
         found = [Epoch(newest, self._directory, top, live, write)]

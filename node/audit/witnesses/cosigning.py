@@ -108,10 +108,6 @@ class _Round:
     has_quorum: bool
 
 
-def _ignore(_: str) -> None:
-    """Nobody counts."""
-
-
 class Witnesses:
     """The witnesses of a log and of those that follow it. Event loop only.
 
@@ -130,7 +126,7 @@ class Witnesses:
         *,
         timeout_s: float,
         evidence: Path,
-        count: Callable[[str], None] = _ignore,
+        count: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._policy = policy
         self._current = current

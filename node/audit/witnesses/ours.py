@@ -124,10 +124,6 @@ def origin_hash(origin: str) -> str:
     return hashlib.sha256(origin.encode()).hexdigest()
 
 
-def _ignore(_: str) -> None:
-    """Nobody counts."""
-
-
 class Witness:
     """One witness. All work is done by one thread of its own, in the order in which it came; how much waits
     is bounded by whoever lets callers in (the HTTP door)."""
@@ -138,7 +134,7 @@ class Witness:
         signers: Signers,
         clock: Clock,
         *,
-        count: Callable[[str], None] = _ignore,
+        count: Callable[[str], None] = lambda _: None,
         files: Files | None = None,
     ) -> None:
         """``count`` is told the status of each verdict; ``files`` does the file work."""
@@ -162,7 +158,7 @@ class Witness:
         logs: Iterable[Verifier],
         clock: Clock,
         *,
-        count: Callable[[str], None] = _ignore,
+        count: Callable[[str], None] = lambda _: None,
         files: Files | None = None,
     ) -> Witness:
         """Read the state in ``directory``; ``logs`` are the keys whose checkpoints are cosigned. A damaged

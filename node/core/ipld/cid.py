@@ -213,6 +213,14 @@ class Cid:
         return cid
 
     @classmethod
+    def find(cls, text: str, *, any_hash: bool = False) -> Cid | None:
+        """``parse``, or None for a text that is no CID."""
+        try:
+            return cls.parse(text, any_hash=any_hash)
+        except Rejected:
+            return None
+
+    @classmethod
     def parse(cls, text: str, *, any_hash: bool = False) -> Cid:
         """From text: CIDv0 in bare base58, CIDv1 in any base of ``decode_multibase``. Raises ``Rejected``."""
         if not 2 <= len(text) <= (_ANY_HASH_TEXT_MAX if any_hash else _TEXT_MAX):

@@ -7,7 +7,6 @@ The order of links is kept and not checked: sorting is the encoder's part. Pure 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from node.core.errors import Rejected
@@ -89,7 +88,7 @@ def encode(node: PbNode) -> bytes:
     """The canonical bytes: links first, sorted by the bytes of their names. Raises ``Rejected`` for what is
     over the limits of ``decode``."""
     check_links(len(node.links))
-    parts = [protobuf.bytes_field(_LINKS, _encode_link(link)) for link in _sorted(node.links)]
+    parts = [protobuf.bytes_field(_LINKS, _encode_link(link)) for link in sorted(node.links, key=_name)]
     if node.data is not None:
         parts.append(protobuf.bytes_field(_DATA, node.data))
     data = b"".join(parts)
@@ -102,10 +101,6 @@ def _name(link: PbLink) -> bytes:
         return (link.name or "").encode()
     except UnicodeEncodeError as exc:
         raise Rejected("DAG-PB: a link's name is not UTF-8") from exc
-
-
-def _sorted(links: Iterable[PbLink]) -> list[PbLink]:
-    return sorted(links, key=_name)
 
 
 def _encode_link(link: PbLink) -> bytes:

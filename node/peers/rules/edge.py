@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from node.core.errors import Rejected
-from node.core.merkle import EMPTY_ROOT, HASH_BYTES, SIZE_MAX, node_hash, subtrees
+from node.core.merkle import HASH_BYTES, SIZE_MAX, fold, node_hash, subtrees
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,7 @@ class Edge:
     @property
     def root(self) -> bytes:
         """The root of the whole tree."""
-        found: bytes | None = None
-        for left in reversed(self.roots):
-            found = left if found is None else node_hash(left, found)
-        return EMPTY_ROOT if found is None else found
+        return fold(self.roots)
 
     def grown(self, leaves: Sequence[bytes]) -> Edge:
         """With these leaf hashes at its end."""

@@ -20,16 +20,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from node.audit.tlog.leaf import canonical, read_leaf
 from node.core.errors import Rejected
 from node.core.ipld.cid import DAG_CBOR, SHA2_256, Cid
 from node.core.model import Json
-from node.core.record import public_key_of
+from node.core.record import UNIX_EPOCH, public_key_of
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECONDS_MAX = 2**37
 _HASH = re.compile(r"[0-9a-f]{64}")
 _WORD = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -108,7 +107,7 @@ def _body(entry: PublicationEntry) -> dict[str, Json]:
                 "query_hash": entry.query_hash,
                 "expires_s": None
                 if entry.expires is None
-                else (entry.expires - _EPOCH) // timedelta(seconds=1),
+                else (entry.expires - UNIX_EPOCH) // timedelta(seconds=1),
             }
         case Retract():
             tombstone = None if entry.tombstone is None else str(entry.tombstone)
@@ -135,7 +134,7 @@ def _read(entry: Mapping[str, Any]) -> PublicationEntry:
         expires_s = entry["expires_s"]
         if expires_s is not None and (type(expires_s) is not int or not 0 <= expires_s <= _SECONDS_MAX):
             raise Rejected("publications: expires_s is no time")
-        expires = None if expires_s is None else _EPOCH + timedelta(seconds=expires_s)
+        expires = None if expires_s is None else UNIX_EPOCH + timedelta(seconds=expires_s)
         return Publish(cid, _text(entry, "class", _WORD), _text(entry, "query_hash", _HASH), expires)
     if kind == "retract":
         stone = entry["tombstone"]

@@ -14,10 +14,10 @@ Pure: no clock, no I/O.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from node.core.model import PPM, Json
-from node.core.record import AnswerRecord
+from node.core.record import UNIX_EPOCH, AnswerRecord
 from node.peers.rules.values import Tier
 
 TIER, TRUST, UNTIL, SLOTS = "tier", "trust_ppm", "until_s", "slot_key_read"
@@ -26,7 +26,6 @@ OURS = "local"
 """The origin of what this node made itself."""
 _NAMES = frozenset({TIER, TRUST, UNTIL, SLOTS, IMPORTED})
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECONDS_MAX = 2**37
 
 
@@ -35,7 +34,7 @@ def beside(tier: Tier, trust_ppm: int, until: datetime | None, *, is_slot_key_re
     return {
         TIER: tier.value,
         TRUST: trust_ppm,
-        UNTIL: None if until is None else (until - _EPOCH) // timedelta(seconds=1),
+        UNTIL: None if until is None else (until - UNIX_EPOCH) // timedelta(seconds=1),
         SLOTS: is_slot_key_read,
     }
 
@@ -72,7 +71,7 @@ def ends(record: AnswerRecord, origin: str, kept: Mapping[str, Json] | None) -> 
     if origin == OURS or until is None:
         return record.expires
     known = type(until) is int and 0 <= until <= _SECONDS_MAX
-    capped = _EPOCH + timedelta(seconds=until) if known and isinstance(until, int) else _EPOCH
+    capped = UNIX_EPOCH + timedelta(seconds=until) if known and isinstance(until, int) else UNIX_EPOCH
     return capped if record.expires is None else min(capped, record.expires)
 
 

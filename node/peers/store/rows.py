@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from node.core.errors import CorruptState, Rejected
 from node.core.ipld.cid import Cid
-from node.core.record import time_us
+from node.core.record import UNIX_EPOCH, time_us
 from node.peers.rules.values import Contact, Held, Level, Position, Standing, Tier
 
 EDGE_HASH_BYTES = 32
@@ -21,7 +21,6 @@ OTHER_CODE = "other"
 """Under which a root's refusals are counted once it has more codes than are kept apart."""
 RIVALS_OF_ONE = 4
 _NOTED = frozenset({"refuted", "valid", "invalid"})
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HOUR = timedelta(hours=1)
 
 
@@ -45,12 +44,12 @@ def end_of(until: datetime | None) -> int:
 
 def time_of(stored: int) -> datetime:
     """Inverse of ``time_us``."""
-    return _EPOCH + timedelta(microseconds=stored)
+    return UNIX_EPOCH + timedelta(microseconds=stored)
 
 
 def hour_of(when: datetime) -> int:
     """Whole hours since 1970 UTC."""
-    return (when - _EPOCH) // _HOUR
+    return (when - UNIX_EPOCH) // _HOUR
 
 
 def held_values(held: Held, issuer: int) -> dict[str, Any]:

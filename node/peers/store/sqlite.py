@@ -29,7 +29,7 @@ from node.peers.store.schema import SCHEMA
 from node.store.file_store import FileStore
 from node.store.writer import SqliteFile, insert
 
-__all__ = ["Limits", "SqlitePeerStore"]
+__all__ = ["Limits", "PeerStore"]
 
 FORGOTTEN_AT_ONCE = 1_000
 """Records that one commit of ``forget`` deletes, so that nothing else waits long for the writer."""
@@ -45,8 +45,8 @@ _STANDING = "SELECT did, standing.* FROM standing JOIN root ON root.id = standin
 T = TypeVar("T")
 
 
-class SqlitePeerStore(FileStore):
-    """``PeerStore`` on disk. Build with ``open`` inside a running event loop. Beside ``Unavailable``, calls
+class PeerStore(FileStore):
+    """Build with ``open`` inside a running event loop. Durable on return. Beside ``Unavailable``, calls
     raise ``CorruptState`` for a file that is damaged."""
 
     def __init__(self, file: SqliteFile, clock: Clock, limits: Limits) -> None:
@@ -62,10 +62,15 @@ class SqlitePeerStore(FileStore):
     # --- contacts -------------------------------------------------------------------------------------
 
     async def contacts(self) -> list[Contact]:
+        """In the order of their addition."""
         found = await self._file.rows("SELECT address, source, root, added FROM contact ORDER BY number")
         return list(map(rows.read_contact, found))
 
+    async def contact(self, address: str) -> Contact | None:
+        return next((one for one in await self.contacts() if one.address == address), None)
+
     async def put_contact(self, contact: Contact) -> None:
+        """Add, or replace the one with this address. Raises ``Rejected`` over the limit of contacts."""
         added = None if contact.added is None else time_us(contact.added)
         values = (contact.source, contact.root, added, contact.address)
 
@@ -89,15 +94,19 @@ class SqlitePeerStore(FileStore):
     # --- roots ----------------------------------------------------------------------------------------
 
     async def standing(self, root: str) -> Standing:
+        """The default one for a root that nothing is known of."""
         return await self._file.read(_standing, root)
 
     async def standings(self) -> dict[str, Standing]:
+        """Those that were set, by root."""
         return {row["did"]: rows.read_standing(row) for row in await self._file.rows(_STANDING)}
 
     async def set_standing(self, standing: Standing) -> None:
         await self._write(standing.root, partial(_set_standing, standing=standing))
 
     async def note(self, root: str, what: str) -> None:
+        """One more in the standing's ``refuted``, ``valid`` or ``invalid``, in one step: whatever else
+        changes the standing meanwhile is kept."""
         rows.check_noted(what)
 
         def job(connection: sqlite3.Connection, number: int) -> None:
@@ -107,12 +116,14 @@ class SqlitePeerStore(FileStore):
         await self._write(root, job)
 
     async def begin(self, root: str) -> None:
+        """All that is held of this root has to be weighed again: remembered until ``finish``."""
         await self._change(root, "INSERT INTO begun (root) VALUES (:root) ON CONFLICT DO NOTHING")
 
     async def finish(self, root: str) -> None:
         await self._file.run(f"DELETE FROM begun WHERE root = {_NUMBER}", (root,))
 
     async def unfinished(self) -> list[str]:
+        """Roots that were begun and not finished, in the order of their beginning."""
         found = await self._file.rows(
             "SELECT did FROM begun JOIN root ON root.id = begun.root ORDER BY number"
         )
@@ -137,10 +148,13 @@ class SqlitePeerStore(FileStore):
         )
 
     async def keys(self, root: str) -> list[bytes]:
+        """Blocks of this root's key records, in the order of their arrival."""
         found = await self._file.rows(f"SELECT data FROM key WHERE root = {_NUMBER} ORDER BY number", (root,))
         return [bytes(row["data"]) for row in found]
 
     async def add_key(self, root: str, cid: Cid, data: bytes) -> bool:
+        """False where it was there. Raises ``Rejected`` over the limit of one root."""
+
         def job(connection: sqlite3.Connection, number: int) -> bool:
             named = (number, cid.multihash)
             if connection.execute("SELECT 1 FROM key WHERE root = ? AND multihash = ?", named).fetchone():
@@ -153,6 +167,8 @@ class SqlitePeerStore(FileStore):
         return await self._write(root, job)
 
     async def count(self, root: str, code: str, by: int = 1) -> None:
+        """A record of this root was refused for ``code``, or taken as ``admitted`` or ``held``."""
+
         def job(connection: sqlite3.Connection, number: int) -> None:
             codes = [row[0] for row in connection.execute("SELECT code FROM count WHERE root = ?", (number,))]
             is_apart = code in codes or len(codes) < self._limits.codes_of_root
@@ -169,6 +185,7 @@ class SqlitePeerStore(FileStore):
         return {row["code"]: row["times"] for row in await self._file.rows(asked, (root,))}
 
     async def summary(self, now: datetime) -> Summary:
+        """Counts over all roots; takes as long however much is held."""
         return await self._file.read(reads.summary, rows.hour_of(now))
 
     async def usage(self, root: str, now: datetime) -> Usage:
@@ -180,6 +197,7 @@ class SqlitePeerStore(FileStore):
     # --- held -----------------------------------------------------------------------------------------
 
     async def hold(self, records: Sequence[Held]) -> None:
+        """Add or replace by CID, in one commit."""
         given = tuple(records)
 
         def job(connection: sqlite3.Connection) -> None:
@@ -195,15 +213,20 @@ class SqlitePeerStore(FileStore):
         return found[0] if found else None
 
     async def known(self, cids: Sequence[Cid]) -> set[Cid]:
+        """Those of ``cids`` that are held."""
         return await self._there(cids, "SELECT 1 FROM held WHERE multihash = ?")
 
     async def held_of(self, issuer: str, *, after: bytes = b"", limit: int = 256) -> list[Held]:
+        """In the order of their multihashes, those above ``after``."""
         asked = (
             f"SELECT * FROM held_row WHERE issuer = {_NUMBER} AND multihash > ? ORDER BY multihash LIMIT ?"
         )
         return await self._sound(_found(asked, issuer, after, max(0, limit)))
 
     async def rivals(self, query_hash: str, slot_key: str | None, *, limit: int = 256) -> list[Held]:
+        """Held records, of whatever issuer and tier, with this query hash or (unless None) this slot key; at
+        most 4 of one issuer, the newest."""
+
         def job(connection: sqlite3.Connection) -> list[sqlite3.Row]:
             numbers = reads.rivals(connection, query_hash, slot_key)[: max(0, limit)]
             look = "SELECT * FROM held_row WHERE id = ?"
@@ -218,9 +241,11 @@ class SqlitePeerStore(FileStore):
         )
 
     async def release(self, cid: Cid) -> bool:
+        """Hold it no longer; the bytes are overwritten."""
         return await self._file.run("DELETE FROM held WHERE multihash = ?", (cid.multihash,)) > 0
 
     async def ended(self, now: datetime, *, limit: int = 1_000) -> list[Cid]:
+        """Held records whose ``until`` is past."""
         found = await self._file.rows(
             "SELECT cid FROM held WHERE until <= ? ORDER BY until, multihash LIMIT ?",
             (time_us(now), max(0, limit)),
@@ -228,6 +253,8 @@ class SqlitePeerStore(FileStore):
         return [_cid(row["cid"]) for row in found]
 
     async def forget(self, root: str) -> list[Cid]:
+        """Release all that is held of a root, and its position; tombstones, keys and standing stay. Returns
+        what was held."""
         await self._file.run(f"DELETE FROM position WHERE root = {_NUMBER}", (root,))
         gone: list[Cid] = []
         while names := await self._file.write(_forget_some, root):
@@ -239,6 +266,8 @@ class SqlitePeerStore(FileStore):
     async def entomb(
         self, target: Cid, issuer: str, tombstone: Cid, data: bytes, until: datetime | None
     ) -> None:
+        """Keep the issuer's signed tombstone for its own ``target`` at least until ``until`` (None: for
+        good), whether the target is here or not."""
         now = time_us(self._clock.now())
 
         def job(connection: sqlite3.Connection, number: int) -> None:
@@ -256,11 +285,14 @@ class SqlitePeerStore(FileStore):
         await self._write(issuer, job)
 
     async def tombstones(self, targets: Sequence[Cid], issuer: str) -> set[Cid]:
+        """Those of ``targets`` that this issuer has withdrawn."""
         return await self._there(
             targets, f"SELECT 1 FROM tombstone WHERE target = ? AND issuer = {_NUMBER}", issuer
         )
 
     async def tombstone_blocks(self, named: Sequence[tuple[Cid, Cid]], issuer: str) -> dict[Cid, bytes]:
+        """Of these (target, tombstone) those that are kept for this issuer: the tombstone's CID → its block.
+        A withdrawal without one has none."""
         asked = tuple(named)
         look = f"SELECT data FROM tombstone WHERE issuer = {_NUMBER} AND target = ? AND cid = ?"
 
@@ -277,6 +309,9 @@ class SqlitePeerStore(FileStore):
     async def add_statement(
         self, cid: Cid, data: bytes, issuer: str, key: str, target: Cid, verdict: str, at: datetime
     ) -> bool:
+        """Keep a signed validation, made at ``at`` with ``key``; it counts until ``recount`` says otherwise,
+        and the newest of an issuer on a target does. False where it was there. Where there are too many,
+        those that do not count make room first, the oldest first."""
         hour = rows.hour_of(self._clock.now())
 
         def job(connection: sqlite3.Connection, number: int) -> bool:
@@ -297,14 +332,18 @@ class SqlitePeerStore(FileStore):
         return await self._write(issuer, job)
 
     async def statements(self, target: Cid) -> dict[str, str]:
+        """Issuer → its newest verdict on ``target`` that counts."""
         return await self._file.read(reads.statements, target.multihash)
 
     async def known_statements(self, cids: Sequence[Cid], issuer: str) -> set[Cid]:
+        """Those of ``cids`` that are statements of this issuer and kept, whether they count or not."""
         return await self._there(
             cids, f"SELECT 1 FROM statement WHERE multihash = ? AND issuer = {_NUMBER}", issuer
         )
 
     async def recount(self, issuer: str, signers: Mapping[str, tuple[datetime, datetime]]) -> int:
+        """From now on this issuer's statements count that were made with one of ``signers`` in its time, from
+        the first moment to before the second, and no others; how many that changed."""
         spans = {key: (time_us(since), time_us(until)) for key, (since, until) in signers.items()}
         changed = 0
         while some := await self._file.write(_recount_some, issuer, spans):
@@ -312,6 +351,8 @@ class SqlitePeerStore(FileStore):
         return changed
 
     async def spoken_of(self, issuer: str, *, after: bytes = b"", limit: int = 256) -> list[Cid]:
+        """Targets of this issuer's statements, whether they count or not, each once, in the order of their
+        multihashes, those above ``after``."""
         found = await self._file.rows(
             f"SELECT DISTINCT target FROM statement WHERE issuer = {_NUMBER} AND target > ? "
             "ORDER BY target LIMIT ?",

@@ -29,12 +29,12 @@ from node.core.clock import Clock
 from node.core.errors import Rejected
 from node.core.ipld.cid import Cid
 from node.core.record import AnswerRecord, TombstoneRecord, ValidationRecord
-from node.peers.ports import PeerStore
 from node.peers.rules import standing as standings
 from node.peers.rules.admission import ClassLimit, Examined, Refused, examine, read_block, statement
 from node.peers.rules.entry import Publish, Retract
 from node.peers.rules.keys import KeyRing
 from node.peers.rules.values import SERVED, Held, Standing, Terms, Tier
+from node.peers.store.sqlite import PeerStore
 from node.peers.sync.ledger import PeerLedger
 from node.peers.sync.serving import Place, Serving
 from node.peers.sync.weigh import REFUTED, Scales, age, agreed, answer_of, asks_the_same, has_voice

@@ -28,13 +28,13 @@ from node.core.ipld import ipns
 from node.core.ipld.cid import Cid
 from node.core.ipld.ipns import IpnsName, IpnsRecord
 from node.core.ipld.limits import BLOCK_BYTES_MAX
+from node.core.ports import Gets
 from node.core.signed_note import NOTE_BYTES_MAX
 from node.ipfs.index_pages import HeadBlock
 from node.ipfs.log_head import BESIDE, PAGE_ENTRIES, Head
 from node.models.deadline import within
 from node.peers.rules import entry
 from node.peers.rules.entry import Key
-from node.peers.sync.blocks import Gets
 
 Record = Callable[[IpnsName], Awaitable[bytes]]
 """The newest IPNS record of a name. Raises ``NotFound``, ``Unavailable``."""
@@ -88,7 +88,6 @@ class BlockPeer:
     # --- who it is ------------------------------------------------------------------------------------
 
     async def certificates(self) -> tuple[str, list[bytes]]:
-        """See ``PeerLink``."""
         newest = await self._look()
         found: list[bytes] = []
         for cid in await self._key_cids(newest.log.size):
@@ -136,7 +135,6 @@ class BlockPeer:
         return note, str(cid)
 
     async def read(self, path: str, bytes_max: int) -> bytes:
-        """See ``PeerLink``."""
         newest = self._newest or await self._look()
         if path == CHECKPOINT:
             raise NotFound("the checkpoint is asked for by itself")
@@ -198,7 +196,6 @@ class BlockPeer:
     # --- its blocks -----------------------------------------------------------------------------------
 
     async def blocks(self, cids: Sequence[Cid], bytes_max: int) -> AsyncGenerator[tuple[Cid, bytes], None]:
-        """See ``PeerLink``."""
         failures = 0
         for cid in cids:
             try:

@@ -7,20 +7,12 @@ CIDs are asked for, never a question. Whether a block may be kept is for others 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from node.core.errors import NodeError, NotFound, Rejected, Unavailable
 from node.core.ipld.cid import Cid
 from node.core.ipld.dagcbor import BLOCK_BYTES_MAX
+from node.core.ports import Gets
 from node.peers.ports import PeerLink
-
-
-class Gets(Protocol):
-    """Whatever gives a block."""
-
-    async def get(self, cid: Cid) -> bytes:
-        """Raises ``NotFound``, ``Unavailable``, ``CorruptState``, ``Rejected``."""
-        ...
 
 
 class PeerBlocks:

@@ -15,8 +15,8 @@ from node.core.clock import Clock
 from node.core.errors import NodeError, Rejected
 from node.core.ipld.cid import Cid
 from node.core.record import KeyRecord, decode
-from node.peers.ports import PeerStore
 from node.peers.rules.keys import KeyRing
+from node.peers.store.sqlite import PeerStore
 from node.peers.sync.admit import Admitter
 
 KEY_BYTES_MAX = 2_048

@@ -138,7 +138,6 @@ class HttpPeer:
     # --- who it is ------------------------------------------------------------------------------------
 
     async def certificates(self) -> tuple[str, list[bytes]]:
-        """See ``PeerLink``."""
         value = await self._json("/peers/identity", IDENTITY_BYTES_MAX)
         root, listed = value.get("root"), value.get("certificates")
         if not isinstance(root, str) or not isinstance(listed, list) or len(listed) > CERTIFICATES_MAX:
@@ -146,7 +145,6 @@ class HttpPeer:
         return root, [self._block(text) for text in listed]
 
     async def peers(self) -> list[str]:
-        """See ``PeerLink``."""
         value = await self._json("/peers", LIST_BYTES_MAX)
         listed = value.get("peers")
         if not isinstance(listed, list):
@@ -165,7 +163,6 @@ class HttpPeer:
     # --- its log --------------------------------------------------------------------------------------
 
     async def checkpoint(self, etag: str | None = None) -> tuple[bytes | None, str | None]:
-        """See ``PeerLink``."""
         headers = {} if etag is None else {"If-None-Match": etag}
         async with self._answer("GET", "/logs/publications/checkpoint", headers=headers) as answer:
             if answer.status == 304 and etag is not None:
@@ -177,7 +174,6 @@ class HttpPeer:
         return note, shown if is_usable else None
 
     async def read(self, path: str, bytes_max: int) -> bytes:
-        """See ``PeerLink``."""
         async with self._answer("GET", f"/logs/publications/{path}") as answer:
             self._check(answer)
             return await self._whole(answer, bytes_max)
@@ -188,16 +184,12 @@ class HttpPeer:
         """See ``PeerLink``. Raises ``Rejected`` also for more than ``bytes_max``."""
         for at in range(0, len(cids), BLOCKS_AT_ONCE):
             wanted = dict.fromkeys(cids[at : at + BLOCKS_AT_ONCE])
-            found = (
-                self._many(wanted, bytes_max) if self._takes_many(wanted) else self._each(wanted, bytes_max)
-            )
+            takes_many = len(wanted) > 1 and self._clock.monotonic() >= self._single_until
+            found = self._many(wanted, bytes_max) if takes_many else self._each(wanted, bytes_max)
             async with contextlib.aclosing(found):
                 async for cid, data in found:
                     bytes_max -= len(data)
                     yield cid, data
-
-    def _takes_many(self, wanted: Mapping[Cid, None]) -> bool:
-        return len(wanted) > 1 and self._clock.monotonic() >= self._single_until
 
     async def _many(self, wanted: dict[Cid, None], bytes_max: int) -> AsyncGenerator[tuple[Cid, bytes], None]:
         """One CAR; what was not asked for is passed over, and counts."""
@@ -237,7 +229,6 @@ class HttpPeer:
             yield cid, data
 
     async def reconcile(self, message: bytes) -> bytes:
-        """See ``PeerLink``."""
         headers = {"Accept": _BYTES, "Content-Type": _BYTES}
         async with self._answer("POST", "/peers/reconcile", headers=headers, body=message) as answer:
             self._check(answer)
@@ -311,7 +302,7 @@ class HttpPeer:
             began = self._clock.monotonic()
             left = self._timeout_s + came / RATE_MIN - waited
             with http.translated(self.address):
-                chunk = await within(self._clock, left, self._next(answer), self._late)
+                chunk = await within(self._clock, left, answer.content.read(CHUNK_BYTES), self._late)
             waited += self._clock.monotonic() - began
             if not chunk:
                 return
@@ -319,9 +310,6 @@ class HttpPeer:
             if came > bytes_max:
                 raise http.too_long(self.address, bytes_max)
             yield chunk
-
-    def _next(self, answer: aiohttp.ClientResponse) -> Awaitable[bytes]:
-        return answer.content.read(CHUNK_BYTES)
 
     async def _json(self, path: str, bytes_max: int) -> dict[str, Any]:
         async with self._answer("GET", path, headers={"Accept": _JSON}) as answer:

@@ -28,10 +28,11 @@ from node.core.peer_address import address_of
 from node.core.ports import Appended
 from node.core.record import PUBLICATIONS, KeyRecord, block_of, decode, format_time, public_key_of
 from node.core.signed_note import NOTE_BYTES_MAX
-from node.peers.ports import PeerLink, PeerStore
+from node.peers.ports import PeerLink
 from node.peers.rules.keys import KeyRing
 from node.peers.rules.standing import trust_ppm
 from node.peers.rules.values import Contact, Level, Standing, Summary, Terms, Tier
+from node.peers.store.sqlite import PeerStore
 from node.peers.sync.admit import Admitter
 from node.peers.sync.follow import PeerSync
 from node.peers.sync.ledger import OPERATOR, PeerLedger
@@ -165,7 +166,7 @@ class PeerDesk:
         (this node itself, another root than before, too many contacts), ``Unavailable`` (our own store, or
         a log that has to have it)."""
         address = _address(address)
-        known = await self._contact(address)
+        known = await self._store.contact(address)
         root, keys, trouble = await self._who(address)
         if root == self._identity.root:
             raise Rejected(f"{address} is this node itself")
@@ -241,7 +242,7 @@ class PeerDesk:
         """Poll an address no more. What is held of its root stays until it ends; ``blocked`` lets go of it.
         ``decision`` as for ``add``. Raises ``BadInput``, ``Unavailable``."""
         address = _address(address)
-        known = await self._contact(address)
+        known = await self._store.contact(address)
         if known is None:
             raise _no_such(address)
         place = await self._ledger.unfollowed(known, OPERATOR)
@@ -260,7 +261,7 @@ class PeerDesk:
                     reports, is_complete = await self._sync.sync_all(is_hurried=True), True
                 else:
                     address = _address(address)
-                    if await self._contact(address) is None:
+                    if await self._store.contact(address) is None:
                         raise _no_such(address)
                     reports, is_complete = [await self._sync.sync(address)], True
         except TimeoutError:
@@ -321,15 +322,12 @@ class PeerDesk:
         )
         return max(used / max(1, most) for used, most in pairs)
 
-    async def _contact(self, address: str) -> Contact | None:
-        return next((one for one in await self._store.contacts() if one.address == address), None)
-
     async def _named(self, who: str) -> str:
         """The root that is meant. Raises ``BadInput``."""
         if who.startswith(_ROOT):
             return _root(who)
         address = _address(who)
-        contact = await self._contact(address)
+        contact = await self._store.contact(address)
         if contact is None:
             raise _no_such(address)
         if contact.root is None:

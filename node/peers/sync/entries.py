@@ -17,10 +17,10 @@ from typing import TypeAlias
 from node.core.clock import Clock
 from node.core.errors import NodeError, Rejected
 from node.core.ipld.cid import Cid
-from node.peers.ports import PeerStore
 from node.peers.rules import entry as entries
 from node.peers.rules.admission import look
 from node.peers.rules.entry import Key, PublicationEntry, Publish, Retract, Validate
+from node.peers.store.sqlite import PeerStore
 from node.peers.sync.admit import Admitter, Arrived
 from node.peers.sync.certified_keys import PeerKeys
 from node.peers.sync.fetch import Missing

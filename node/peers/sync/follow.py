@@ -36,9 +36,10 @@ from node.core.model import Check
 from node.core.record import public_key_of
 from node.core.signed_note import Checkpoint, Opened, open_checkpoint
 from node.models.deadline import within
-from node.peers.ports import PeerLink, PeerStore
+from node.peers.ports import PeerLink
 from node.peers.rules.edge import Edge
-from node.peers.rules.values import Contact, Level, Position, Standing, SyncReport
+from node.peers.rules.values import Level, Position, Standing, SyncReport
+from node.peers.store.sqlite import PeerStore
 from node.peers.sync import held_set
 from node.peers.sync.admit import Admitter
 from node.peers.sync.certified_keys import PeerKeys
@@ -196,7 +197,7 @@ class PeerSync:
 
     async def _work(self, address: str, work: Callable[[Round], Awaitable[None]]) -> SyncReport:
         async with self._turn(address):
-            contact = await self._contact(address)
+            contact = await self._store.contact(address)
             if contact is None:
                 raise NotFound(f"{address} is not polled; neuroswarm peers add {address} adds it")
             link = (self._ways.told if is_told(contact) else self._ways.to)(address)
@@ -253,9 +254,6 @@ class PeerSync:
             self._turns_taken[name] -= 1
             if not self._turns_taken[name]:
                 del self._turns_taken[name], self._turns[name]
-
-    async def _contact(self, address: str) -> Contact | None:
-        return next((one for one in await self._store.contacts() if one.address == address), None)
 
     async def _askable(self, address: str) -> list[PeerLink]:
         """Who else may be asked: nobody who is blocked or was dropped."""
@@ -340,7 +338,7 @@ class PeerSync:
 
     async def _pin(self, now: Round, root: str) -> None:
         """Whoever has first proven to be here stays. Of a stranger nothing is kept before."""
-        if now.contact.root is None and await self._contact(now.contact.address) is not None:
+        if now.contact.root is None and await self._store.contact(now.contact.address) is not None:
             now.contact = replace(now.contact, root=root)
             await self._store.put_contact(now.contact)
         await self._keys.keep(root)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from node.core.errors import Rejected
 from node.core.ipld.cid import DAG_CBOR, Cid
 from node.core.record import decode, time_us
-from node.peers.ports import PeerStore
 from node.peers.rules.reconcile import Client, Item, SortedSet
+from node.peers.store.sqlite import PeerStore
 from node.peers.sync.round import Round
 
 TURNS_MAX = 64

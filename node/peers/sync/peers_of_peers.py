@@ -14,8 +14,8 @@ from collections.abc import Collection
 from node.core.clock import Clock
 from node.core.errors import NodeError, Rejected
 from node.core.peer_address import told_address
-from node.peers.ports import PeerStore
 from node.peers.rules.values import Contact
+from node.peers.store.sqlite import PeerStore
 from node.peers.sync.round import Round
 
 NAMED_MAX = 16

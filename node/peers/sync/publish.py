@@ -29,11 +29,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 
-from node.audit.log.committer import Compose
+from node.audit.log.writer import TileLog
 from node.audit.tlog import leaf
 from node.core import state_file
 from node.core.caller import SCOPE_PUBLIC
@@ -96,16 +96,6 @@ class Places:
     index_after: int = INDEX_AFTER
 
 
-class PublicationLog(Protocol):
-    """What of a log is written here: ``TileLog``."""
-
-    def size(self) -> int: ...
-
-    async def append(self, compose: Compose, attachment: bytes | None = None) -> int: ...
-
-    async def publish(self) -> object: ...
-
-
 @dataclass(frozen=True, slots=True)
 class _Ready:
     """An entry, its bytes, and when an answer that it publishes is dated (seconds since 1970)."""
@@ -121,7 +111,7 @@ class Publisher:
     def __init__(
         self,
         records: RecordStore,
-        log: PublicationLog,
+        log: TileLog,
         clock: Clock,
         back: ReadBack,
         *,

@@ -58,7 +58,6 @@ class Round:
         return data
 
     def report(self, outcome: str, reason: str = "") -> SyncReport:
-        """See ``SyncReport``."""
         return SyncReport(
             address=self.contact.address,
             root=self.root,

@@ -17,11 +17,11 @@ from node.core.clock import Clock
 from node.core.errors import Rejected
 from node.core.normalise import normalise
 from node.core.record import AnswerRecord, KeyRecord, decode
-from node.peers.ports import PeerStore
 from node.peers.rules import standing as standings
 from node.peers.rules import tiers
 from node.peers.rules.keys import KeyRing
 from node.peers.rules.values import SERVED, Held, Standing, Tier
+from node.peers.store.sqlite import PeerStore
 
 RINGS_MAX = 1_024
 ANSWERS_MAX = 256

@@ -62,12 +62,11 @@ class BackupFolder:
     @classmethod
     def at(cls, path: Path) -> BackupFolder:
         """A backup folder that is there. Raises ``BadInput``."""
-        try:
-            lines = DISK.read(path / MARKER, _MARKER_BYTES_MAX).decode("ascii", "replace").split("\n")
-        except (FileNotFoundError, NotADirectoryError) as exc:
-            raise BadInput(f"{path} is no backup folder: it has no {MARKER}", field="folder") from exc
-        except OSError as exc:
-            raise Unavailable(f"the backup folder {path} cannot be read: {exc.strerror}") from exc
+        with translated(f"the backup folder {path} cannot be read"):
+            try:
+                lines = DISK.read(path / MARKER, _MARKER_BYTES_MAX).decode("ascii", "replace").split("\n")
+            except (FileNotFoundError, NotADirectoryError) as exc:
+                raise BadInput(f"{path} is no backup folder: it has no {MARKER}", field="folder") from exc
         if lines[0] != FORMAT or len(lines) < 2:
             raise BadInput(f"{path}: {other_format(lines[0])}", field="folder")
         return cls(path, lines[1])

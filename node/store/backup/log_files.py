@@ -60,7 +60,7 @@ def log_files(directory: Path, *, with_journal: bool) -> LogFiles | None:
             tiles.add(tile)
             (fixed if tile.is_full else others).append(path)
         elif path == WITNESSED:
-            if _size(directory / path) <= size:
+            if Checkpoint.of_note(DISK.read(directory / path, NOTE_BYTES_MAX)).size <= size:
                 others.append(path)
         elif top not in _LEFT_OUT or (with_journal and top == JOURNAL):
             (fixed if "/tile/" in path and ".p/" not in path else others).append(path)
@@ -76,10 +76,6 @@ def _below(directory: Path) -> Iterator[str]:
             path = Path(parent) / name
             if not name.startswith(".") and path.is_file() and not path.is_symlink():
                 yield path.relative_to(directory).as_posix()
-
-
-def _size(path: Path) -> int:
-    return Checkpoint.of_note(DISK.read(path, NOTE_BYTES_MAX)).size
 
 
 def _tile(path: str) -> Tile | None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
-from node.core.errors import CorruptState, Rejected, Unavailable
+from node.core.errors import CorruptState, Unavailable
 from node.core.ipld.cid import Cid
 from node.store import hit_labels, record_reads, record_writes, refuted_answers
 from node.store.backup.index_entries import take_out
@@ -27,29 +28,16 @@ def _records(connection: sqlite3.Connection, cids: Sequence[Cid]) -> None:
             record_writes.delete_for_good(connection, one.multihash)
 
 
-def _imported(connection: sqlite3.Connection, cids: Sequence[Cid]) -> None:
-    named = [(cid.multihash,) for cid in cids]
-    connection.executemany("DELETE FROM block WHERE multihash = ?", named)
-
-
-def _refuted(connection: sqlite3.Connection, cids: Sequence[Cid]) -> None:
-    refuted_answers.forget(connection, list(map(str, cids)))
-
-
-def _labels(connection: sqlite3.Connection, cids: Sequence[Cid]) -> None:
-    hit_labels.forget(connection, list(map(str, cids)))
-
-
-def _held(connection: sqlite3.Connection, cids: Sequence[Cid]) -> None:
-    connection.executemany("DELETE FROM held WHERE multihash = ?", [(cid.multihash,) for cid in cids])
+def _each(statement: str, connection: sqlite3.Connection, cids: Sequence[Cid]) -> None:
+    connection.executemany(statement, [(cid.multihash,) for cid in cids])
 
 
 _TABLES: Mapping[str, Callable[[sqlite3.Connection, Sequence[Cid]], None]] = {
     "blocks.sqlite": _records,
-    "foreign.sqlite": _imported,
-    "refuted.sqlite": _refuted,
-    "labels.sqlite": _labels,
-    "peers.sqlite": _held,
+    "foreign.sqlite": partial(_each, "DELETE FROM block WHERE multihash = ?"),
+    "refuted.sqlite": lambda connection, cids: refuted_answers.forget(connection, list(map(str, cids))),
+    "labels.sqlite": lambda connection, cids: hit_labels.forget(connection, list(map(str, cids))),
+    "peers.sqlite": partial(_each, "DELETE FROM held WHERE multihash = ?"),
 }
 FILES = (*_TABLES, "knowledge-index.kept.json")
 """What holds something of a record that was erased."""
@@ -67,7 +55,7 @@ def strike(path: Path, cids: Sequence[str], others: Others) -> bool:
     waits beside the file."""
     if path.name not in _TABLES and path.name not in others:
         return take_out(path, frozenset(cids))
-    named = [cid for text in cids if (cid := _cid(text)) is not None]
+    named = [cid for text in cids if (cid := Cid.find(text, any_hash=True)) is not None]
     try:
         connection = sqlite3.connect(path, isolation_level=None)
         try:
@@ -89,10 +77,3 @@ def strike(path: Path, cids: Sequence[str], others: Others) -> bool:
         raise Unavailable(f"erased records cannot be taken out of {path}: {exc}") from exc
     except sqlite3.DatabaseError as exc:
         raise CorruptState(f"{path} is damaged: {exc}") from exc
-
-
-def _cid(text: str) -> Cid | None:
-    try:
-        return Cid.parse(text, any_hash=True)
-    except Rejected:
-        return None

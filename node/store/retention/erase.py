@@ -82,7 +82,8 @@ class Eraser:
 
     async def _erase(self, cid: Cid, scope: str, before: Sequence[Cid], reason: str) -> StoredRecord:
         async with self._one_at_a_time:
-            cids = [cid, *before, *await self._merged(cid)]
+            merged = [alias.cid for alias in await self._records.aliases(cid)]
+            cids = [cid, *before, *merged]
             if is_private(scope):
                 await self._records.shred([*cids, *await self._records.verdicts(cids)])
             tombstone = await self._rememberer.bury_at(cid, scope, reason)
@@ -179,9 +180,6 @@ class Eraser:
         """Copies are made anew and deleted text is scrubbed: after withdrawals, and after ``clear``."""
         await _each(self._copies)
         await _each(self._scrubs)
-
-    async def _merged(self, cid: Cid) -> list[Cid]:
-        return [alias.cid for alias in await self._records.aliases(cid)]
 
     async def _before(self, stored: StoredRecord) -> list[Cid]:
         """The versions that it replaced, newest first, as far as they are here."""

@@ -8,7 +8,7 @@ import logging
 import orjson
 
 from node.core.clock import Clock
-from node.core.ports import Forgets, RecordStore
+from node.core.ports import RecordStore, Semantics
 from node.store import overwritten
 from node.store.sqlite import SqliteStore
 from node.store.state import StateStore
@@ -20,22 +20,21 @@ _PAGE = 1_000
 _BATCH = 256
 
 
-async def sweep(records: RecordStore, index: Forgets | None, clock: Clock, *, grace_s: int) -> int:
+async def sweep(records: RecordStore, index: Semantics, clock: Clock, *, grace_s: int) -> int:
     """Withdraw everything expired for longer than ``grace_s`` (the time in which it may still be
     served marked as stale) and return how many. Nothing while the clock is in doubt."""
     swept = 0
     while clock.doubt is None and (page := await records.expire(clock.now(), grace_s=grace_s, limit=_PAGE)):
         swept += len(page)
-        if index is not None:
-            for cid in page:
-                index.remove(cid)
+        for cid in page:
+            index.remove(cid)
         if len(page) < _PAGE:
             break
     return swept
 
 
 async def evict(
-    records: RecordStore, index: Forgets | None, clock: Clock, *, max_entries: int, max_bytes: int
+    records: RecordStore, index: Semantics, clock: Clock, *, max_entries: int, max_bytes: int
 ) -> int:
     """Delete records until both limits hold and return how many. Withdrawn and merged records keep their
     blocks until then: they explain older decisions. None counts as expired while the clock is in doubt."""
@@ -54,9 +53,8 @@ async def evict(
         if not removed:
             return evicted
         evicted += len(removed)
-        if index is not None:
-            for cid in removed:
-                index.remove(cid)
+        for cid in removed:
+            index.remove(cid)
 
 
 async def scrub_withdrawn(store: SqliteStore, state: StateStore, clock: Clock, *, kept_s: int) -> int:

@@ -198,7 +198,7 @@ async def test_when_all_leave_the_attempt_is_cancelled_and_nothing_stays_taken(c
     await settle()
     assert all(task.cancelled() for task in tasks)
     assert source.running == 0
-    assert guard.snapshot().in_flight == 0
+    assert guard._in_flight == 0
     assert (await ask(guard, source)).value == "value"
 
 
@@ -216,7 +216,7 @@ async def test_cancelling_while_waiting_for_a_turn_leaks_nothing(clock: ManualCl
     await settle()
     assert holder.done()
     assert waiting[2].done()
-    assert guard.snapshot().waiting == guard.snapshot().in_flight == 0
+    assert guard.snapshot().waiting == guard._in_flight == 0
 
 
 async def test_each_waiter_keeps_its_own_deadline(clock: ManualClock) -> None:
@@ -348,7 +348,7 @@ async def test_lasting_errors_are_not_retried(clock: ManualClock, error: Excepti
     with pytest.raises(type(error)):
         await ask(guard, source)
     assert len(source.started) == 1
-    assert guard.snapshot().in_flight == 0
+    assert guard._in_flight == 0
 
 
 async def test_the_source_s_own_words_survive_our_refusal_of_a_retry(clock: ManualClock) -> None:

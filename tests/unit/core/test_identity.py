@@ -70,7 +70,7 @@ def test_the_node_key_signs(keys: Path) -> None:
     public = Ed25519PublicKey.from_public_bytes(public_key_of(identity.node))
     public.verify(identity.sign(b"data"), b"data")
     with pytest.raises(InvalidSignature):
-        public.verify(identity.signer("decisions")(b"data"), b"data")
+        public.verify(identity.log_signers(identity.decisions_origin)[0].key.sign(b"data"), b"data")
 
 
 def test_the_root_certifies_each_key_for_two_years(keys: Path) -> None:

@@ -12,7 +12,7 @@ from node.core.errors import CorruptState
 from node.core.ipld.cid import Cid
 from node.core.record import block_of, time_us
 from node.peers.rules.values import Held, Level, Standing, Summary, Tier, Usage
-from node.peers.store.sqlite import SqlitePeerStore
+from node.peers.store.sqlite import PeerStore
 from tests.admit_kit import Door, Issuer
 from tests.manual_clock import ManualClock
 from tests.peer_builders import held_of
@@ -59,7 +59,7 @@ async def test_statements_get_the_key_that_their_own_bytes_name(tmp_path: Path) 
     path, issuer = tmp_path / "peers.sqlite", Issuer(1)
     targets = [Cid.of(b"target %d" % number) for number in range(3)]
     write_format_1(path, issuer, targets)
-    store = await SqlitePeerStore.open(path, ManualClock(START))
+    store = await PeerStore.open(path, ManualClock(START))
     assert [await store.statements(target) for target in targets] == [{issuer.did: "invalid"}] * 3
     assert await store.known_statements([Cid.of(b"damaged")], issuer.did) == set()
     assert await store.unfinished() == [issuer.did], "its keys are held against what they signed once more"
@@ -74,7 +74,7 @@ async def test_sums_are_made_of_what_was_there_and_kept_from_then_on(tmp_path: P
     path, issuer = tmp_path / "peers.sqlite", Issuer(1)
     write_format_1(path, issuer, [Cid.of(b"target")])
     one = held_by(issuer)
-    store = await SqlitePeerStore.open(path, ManualClock(START))
+    store = await PeerStore.open(path, ManualClock(START))
     levels = {Level.TRUSTED: 1, Level.KNOWN: 1}
     size = len(one.data)
     was = Summary(0, levels, 1, 1, size, {Tier.TRUSTED: 1}, Usage(1, size, 0))
@@ -84,7 +84,7 @@ async def test_sums_are_made_of_what_was_there_and_kept_from_then_on(tmp_path: P
     levels = {Level.BLOCKED: 1, Level.KNOWN: 1}
     assert await store.summary(START) == Summary(0, levels, 1, 1, 0, {}, Usage())
     await store.close()
-    again = await SqlitePeerStore.open(path, ManualClock(START))
+    again = await PeerStore.open(path, ManualClock(START))
     assert (await again.summary(START)).levels == levels
     await again.close()
 
@@ -94,7 +94,7 @@ async def test_a_key_that_was_revoked_is_held_against_its_statements_at_the_star
     answered = other.answer()
     target = block_of(answered)[0]
     write_format_1(path, issuer, [target])
-    store = await SqlitePeerStore.open(path, ManualClock(START))
+    store = await PeerStore.open(path, ManualClock(START))
     door = Door(store=store)
     await door.stand(other)
     await door.certify(issuer, issuer.certificate)
@@ -113,4 +113,4 @@ async def test_a_newer_file_is_not_touched(tmp_path: Path) -> None:
     rows.execute("PRAGMA user_version = 9")
     rows.close()
     with pytest.raises(CorruptState, match="written by a newer program"):
-        await SqlitePeerStore.open(path, ManualClock(START))
+        await PeerStore.open(path, ManualClock(START))

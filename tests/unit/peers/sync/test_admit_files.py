@@ -11,14 +11,14 @@ import pytest
 from node.core.errors import Unavailable
 from node.core.record import AnswerRecord, block_of
 from node.peers.rules.values import Held, Level, Tier
-from node.peers.store.sqlite import SqlitePeerStore
+from node.peers.store.sqlite import PeerStore
 from node.store.sqlite import SqliteStore
 from tests.admit_kit import US, Door, Issuer
 from tests.manual_clock import ManualClock
 from tests.record_builders import START
 
 
-class Cut(SqlitePeerStore):
+class Cut(PeerStore):
     """Dies before it holds anything: the record is in the other store already."""
 
     async def hold(self, records: Sequence[Held]) -> None:
@@ -26,7 +26,7 @@ class Cut(SqlitePeerStore):
 
 
 @asynccontextmanager
-async def opened(folder: Path, kind: type[SqlitePeerStore] = SqlitePeerStore) -> AsyncIterator[Door]:
+async def opened(folder: Path, kind: type[PeerStore] = PeerStore) -> AsyncIterator[Door]:
     """One run of a node over the files in ``folder``."""
     clock = ManualClock(START)
     main = await SqliteStore.open(folder / "blocks.sqlite", own_issuer=US.did)

@@ -10,8 +10,7 @@ import pytest
 
 from node.core.caller import SCOPE_PUBLIC
 from node.core.record import AnswerRecord, ValidationRecord, block_of
-from node.peers.ports import PeerStore
-from node.peers.store.sqlite import SqlitePeerStore
+from node.peers.store.sqlite import PeerStore
 from node.peers.sync.certified_keys import PeerKeys
 from tests.admit_kit import Door, Issuer
 from tests.manual_clock import ManualClock
@@ -29,7 +28,7 @@ async def door(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
     clock = ManualClock(START)
     store: PeerStore = MemoryPeerStore()
     if request.param == "sqlite":
-        store = await SqlitePeerStore.open(tmp_path / "peers.sqlite", clock)
+        store = await PeerStore.open(tmp_path / "peers.sqlite", clock)
     yield Door(store=store, clock=clock)
     await store.close()
 

@@ -11,9 +11,9 @@ import pytest
 from bench.swarmlab.honest import Parts
 from bench.swarmlab.world import simulate
 from node.core.clock import Clock
-from node.peers.ports import PeerStore
 from node.peers.rules.entry import Retract
 from node.peers.rules.values import Held, Standing, Tier
+from node.peers.store.sqlite import PeerStore
 from node.peers.sync.admit import Admitter
 from node.peers.sync.serving import Serving
 from node.peers.sync.weigh import Scales

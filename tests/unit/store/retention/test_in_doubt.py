@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
+from node.cache.index.flat_index import FlatIndex
 from node.core.clock_rule import Doubt
 from node.store.retention.sweeps import evict, sweep
 from tests.log_kit import leaves, opened
@@ -25,11 +26,11 @@ async def test_sweeps_expire_nothing_and_still_make_room() -> None:
     store, clock = MemoryStore(own_issuer=US.did), doubted()
     for number in range(4):
         await store.records.add(US.answer(f"q{number}", expires=START + timedelta(days=1)))
-    assert await sweep(store.records, None, clock, grace_s=0) == 0
-    assert await evict(store.records, None, clock, max_entries=3, max_bytes=10**9) == 1
+    assert await sweep(store.records, FlatIndex(4), clock, grace_s=0) == 0
+    assert await evict(store.records, FlatIndex(4), clock, max_entries=3, max_bytes=10**9) == 1
     assert (await store.records.counts())["live"] == 3
     clock.doubt = None
-    assert await sweep(store.records, None, clock, grace_s=0) == 3
+    assert await sweep(store.records, FlatIndex(4), clock, grace_s=0) == 3
 
 
 async def test_the_log_signs_later_what_it_took_in_doubt(tmp_path: Path) -> None:

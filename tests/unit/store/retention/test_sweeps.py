@@ -120,6 +120,6 @@ async def test_eviction_of_many_withdrawn_takes_few_commits(monkeypatch: pytest.
         return await reclaim(**asked)
 
     monkeypatch.setattr(store.records, "reclaim", counted)
-    await evict(store.records, None, clock, max_entries=69, max_bytes=10**9)
+    await evict(store.records, FlatIndex(4), clock, max_entries=69, max_bytes=10**9)
     assert commits <= 8
     assert 42 <= (await store.records.counts())["live"] <= 69
