@@ -26,7 +26,8 @@ from node.agent.memory.keeper import Keeper, Means
 from node.core.caller import Caller
 from node.core.clock import SystemClock
 from node.core.ports import Prompt
-from node.models.embedders.local import Embed, LocalEmbedder
+from node.core.settings import Embed
+from node.models.embedders.local import LocalEmbedder
 
 LAB = Path(__file__).resolve().parent / "memorylab"
 TIMEOUT_S = 120

@@ -16,7 +16,8 @@ import numpy as np
 
 from bench.train_router import Matrix, fit
 from node.core.clock import SystemClock
-from node.models.embedders.local import Embed, LocalEmbedder
+from node.core.settings import Embed
+from node.models.embedders.local import LocalEmbedder
 
 ROOT = Path(__file__).resolve().parents[1]
 LAB = ROOT / "bench" / "memorylab"
@@ -28,7 +29,8 @@ FOLDS = 10
 def chance(rows: Matrix, weights: Matrix, bias: Matrix) -> Matrix:
     """How likely each row is to be kept."""
     odds = rows @ (weights[1] - weights[0]) + bias[1] - bias[0]
-    return 1.0 / (1.0 + np.exp(-odds))
+    likely: Matrix = 1.0 / (1.0 + np.exp(-odds))
+    return likely
 
 
 async def main(*, write: bool) -> None:

@@ -12,10 +12,11 @@ from typing import Any
 
 from node.agent.tools import Ran, Tool, text_parameters
 from node.answer import extractive
+from node.answer.evidence.entries import StoredEvidence
 from node.core.caller import Caller
 from node.core.errors import Unavailable
 from node.core.model import Citation, Evidence, Freshness, Query, SourceRef
-from node.core.ports import Retriever, Semantics
+from node.core.ports import Semantics
 from node.core.tools import Offered
 from node.pipeline import replies
 
@@ -79,7 +80,7 @@ class Passages:
 class StoredAnswers:
     """Stored entries that are about a question, with how their own questions differ from it."""
 
-    retriever: Retriever
+    retriever: StoredEvidence
     semantics: Semantics
 
     async def run(self, given: Mapping[str, Any], query: Query) -> Ran:
@@ -97,7 +98,7 @@ class StoredAnswers:
         return Ran("found", tuple(evidence))
 
 
-def search_tools(find: Find, retriever: Retriever, semantics: Semantics) -> list[Tool]:
+def search_tools(find: Find, retriever: StoredEvidence, semantics: Semantics) -> list[Tool]:
     """``search_documents`` and ``search_cache``."""
     documents = Offered(
         "search_documents",
