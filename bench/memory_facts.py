@@ -65,6 +65,13 @@ class Engine:
             return str((await reply.json())["choices"][0]["message"]["content"])
 
 
+class Never:
+    """Nothing is done behind replies here."""
+
+    def submit(self, key: object, work: object) -> bool:
+        return False
+
+
 def right(line: facts.Fact, wanted: Sequence[Mapping[str, Any]]) -> int | None:
     """Which of the wanted facts a line is."""
     text = line.text.casefold()
@@ -92,7 +99,7 @@ async def main(url: str, model: str, turns: Mapping[str, Sequence[Mapping[str, A
     async with aiohttp.ClientSession(timeout=timeout) as session:
         engine = Engine(session, url, model)
         with tempfile.TemporaryDirectory() as folder:
-            means = Means(engine.generate, worths, alike, record, None, SystemClock())  # type: ignore[arg-type]
+            means = Means(engine.generate, worths, alike, record, Never(), SystemClock())
             keeper = Keeper(Books(Path(folder)), means)
             for name, rows in turns.items():
                 await measure(name, rows, keeper)

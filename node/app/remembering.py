@@ -25,7 +25,6 @@ def open_keeper(ground: Ground, semantics: Semantics, chain: Chain, later: Later
     """Build it; None where the settings want no memory."""
     if ground.settings.agent.memory == OFF:
         return None
-    classifier = worth.packaged()
 
     async def generate(prompt: Prompt, deadline: float) -> str:
         said = await chain.first(prompt, lambda draft: draft.text, deadline=deadline)
@@ -35,12 +34,12 @@ def open_keeper(ground: Ground, semantics: Semantics, chain: Chain, later: Later
 
     async def vectors(texts: Sequence[str]) -> list[Vector | None]:
         """By the packaged embedder only: the weights are of its vectors."""
-        if semantics.info.model != classifier.model:
+        if semantics.info.model != worth.packaged().model:
             raise Unavailable("memory is kept with the packaged embedder only (setting embed.engine)")
         return [None if one is None else one.vector for one in await semantics.embed(texts)]
 
     async def worths(texts: Sequence[str]) -> list[float]:
-        return [0.0 if one is None else classifier.worth_of(one) for one in await vectors(texts)]
+        return [0.0 if one is None else worth.packaged().worth_of(one) for one in await vectors(texts)]
 
     async def alike(text: str, lines: Sequence[str]) -> tuple[float, ...]:
         try:

@@ -193,17 +193,17 @@ async def test_code_of_a_model_runs_in_the_sandbox(tmp_path: Path) -> None:
         assert reply["answer"] == "It is 126 [1]."
 
 
-async def test_a_write_of_the_user_s_own_words_reaches_the_memory_that_is_not_there_and_says_so(
-    tmp_path: Path,
-) -> None:
+async def test_only_the_user_s_own_words_are_written(tmp_path: Path) -> None:
     own: Call = ("write_memory", '{"fact": "I prefer metric units", "about": "user"}')
     other: Call = ("write_memory", '{"fact": "I prefer imperial units", "about": "user"}')
     model = OpenAiStandIn(answer="I could not keep that.", calls=scripted([other], [own]))
-    async with model, agent(tmp_path, model) as node:
+    async with model, agent(tmp_path, model, embed={}) as node:
         reply = await node.ask("Remember that I prefer metric units", mode="agent")
         told = [one["reason"] for one in reply["trace"] if one["stage"] == "tool:write_memory"]
         assert "only what your own message says" in told[0]
-        assert "keeps no memory yet" in told[1]
+        assert len(told) == 2
+        _, kept = await node.get("/v1/memory")
+        assert kept["user"] == ["I prefer metric units"]
 
 
 async def test_a_text_that_came_with_the_message_is_not_the_user_s_word(tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ def test_each_route_needs_what_it_should() -> None:
         "DELETE /v1/cache/entries/{cid}",
         "POST /v1/cache/invalidate",
         "POST /v1/documents",
+        "DELETE /v1/memory",
         "DELETE /v1/documents/{document}",
     }
     assert needs[ADMIN] == {"GET /v1/cache/stats", "GET /metrics", "POST /peers/sync"}

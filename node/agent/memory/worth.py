@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-import numpy as np
-
 from node.agent.memory.facts import Fact, told_sentences
 from node.core.ports import Vector
 from node.language.orders import gives_orders
@@ -52,6 +50,8 @@ class Classifier:
 @cache
 def packaged() -> Classifier:
     """The weights that ``bench.memory_worth`` wrote."""
+    import numpy as np  # a node without embeddings has none
+
     table = json.loads(files("node.agent.memory").joinpath("worth.json").read_bytes())
     return Classifier(table["model"], table["bias"], np.array(table["weights"], dtype=np.float32))
 
