@@ -23,6 +23,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -31,21 +32,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.knowledge import ingested
 from node.answer import document_signs, documents
+from node.app.documents import nearness, own_embedder
 from node.core.clock import SystemClock
-from node.core.ports import Embedded
-from node.core.settings import Embed
+from node.core.settings import Documents, Settings
 from node.knowledge.corpus import StoredCorpus
 from node.knowledge.evaluation.outcome import has_fact
 from node.knowledge.model import Chunk, Document, Passage
 from node.knowledge.retrieve import Search, retrieve
 from node.knowledge.shelf import Shelf
-from node.knowledge.store import DocumentStore
-from node.knowledge.vectors import DocumentVectors
-from node.knowledge.windows import Window, windows
+from node.knowledge.windows import Window
 from node.language.tongue import may_be_english
 from node.models.embedders.cross_encoder import CrossEncoder
-from node.models.embedders.local import LocalEmbedder, installed_files
+from node.models.embedders.local import installed_files
 
 HERE = Path(__file__).parent
 QUESTIONS = HERE / "community" / "questions.jsonl"
@@ -77,6 +77,7 @@ class Asked:
     passages: Sequence[Passage]
     windows: Sequence[Window]
     odds: Sequence[float | None]
+    near: Sequence[float]
     rarity: dict[str, float]
     named_missing: bool
     holds: Callable[[Window], bool]
@@ -88,24 +89,13 @@ class Asked:
 
     @property
     def window_signs(self) -> Array:
-        return np.array(document_signs.window_signs(self.question, self.windows, self.odds))
+        return np.array(document_signs.window_signs(self.question, self.windows, self.odds, self.near))
 
     def rows(self, by: documents.Rule) -> list[documents.Said]:
-        return documents.weighed(self.question, self.windows, self.odds, by)
+        return documents.weighed(self.question, self.windows, self.odds, self.near, by)
 
     def answer_signs(self, by: documents.Rule) -> Array:
         return np.array(documents.answer_signs(self.question, self.rows(by), self.passages, self.rarity))
-
-
-class Semantic:
-    """The local embedder as the vectors of documents want it."""
-
-    def __init__(self, embedder: LocalEmbedder) -> None:
-        self._embedder, self.info = embedder, embedder.info
-
-    async def embed(self, texts: Sequence[str]) -> list[Embedded | None]:
-        found = await self._embedder.embed(list(texts))
-        return [None if one is None else Embedded(one, self.info) for one in found]
 
 
 class Hidden:
@@ -140,22 +130,11 @@ class Hidden:
 
 
 class Desk:
-    """Puts questions to one store. Close it."""
+    """Puts questions to one store."""
 
-    def __init__(self, store: DocumentStore, vectors: DocumentVectors, search: Search) -> None:
-        self._store, self._vectors = store, vectors
+    def __init__(self, search: Search, near: documents.Nearness | None) -> None:
+        self.near = near
         self.search, self.shelf = search, search.shelf(SCOPES)
-
-    @classmethod
-    async def open(cls, file: Path, embedder: LocalEmbedder) -> Desk:
-        store = await DocumentStore.open(file)
-        semantic: Any = Semantic(embedder)
-        vectors = await DocumentVectors.open(store, semantic, len, SystemClock(), hnsw_above=20_000)
-        return cls(store, vectors, Search(StoredCorpus(store, vectors), embedder))
-
-    async def close(self) -> None:
-        await self._vectors.close()
-        await self._store.close()
 
     @property
     def corpus(self) -> Any:
@@ -176,15 +155,20 @@ class Desk:
         most: int = documents.READ_MAX,
         **more: Any,
     ) -> Asked:
-        search = self.search if not hidden else Search(Hidden(self.corpus, hidden), self.search.embedder)
+        search = (
+            self.search
+            if not hidden
+            else replace(self.search, corpus=Hidden(self.corpus, hidden), _shelves={})
+        )
         shelf = search.shelf(SCOPES)
         passages = documents.standing(question, await retrieve(question, SCOPES, search), shelf)
-        some = windows(question, passages, most)
+        some, near = await documents.looked_at(question, passages, self.near, most)
         return Asked(
             question=question,
             passages=passages,
             windows=some,
             odds=odds.of(question, some),
+            near=near,
             rarity=self.corpus.rarity(document_signs.roots(question), SCOPES),
             named_missing=bool(shelf.missing_named(question)),
             **more,
@@ -409,17 +393,19 @@ def table(told: Sequence[tuple[Asked, float]], by: documents.Rule) -> dict[str, 
 
 async def asked(args: argparse.Namespace) -> list[Asked]:
     """All that is put to the documents."""
-    embedder, odds = await LocalEmbedder.load(Embed(), SystemClock()), Odds(args.odds)
-    desk = await Desk.open(args.file, embedder)
-    cases = await of_community(desk, odds, args.split)
-    await desk.close()
-    odds.keep()
-    if args.split == "train":
-        desk = await Desk.open(args.lab_file, embedder)
-        cases += await of_lab(desk, odds, args.asked)
-        await desk.close()
+    odds = Odds(args.odds)
+    async with AsyncExitStack() as stack:
+        own = own_embedder(Settings(documents=Documents(embedder=args.embedder)), SystemClock())
+        if own is not None:
+            stack.push_async_callback(own.close)
+        near = None if own is None else partial(nearness, own)
+        search = await ingested(None, args.file, args.embedder, stack)
+        cases = await of_community(Desk(search, near), odds, args.split)
         odds.keep()
-    await embedder.close()
+        if args.split == "train":
+            search = await ingested(None, args.lab_file, args.embedder, stack)
+            cases += await of_lab(Desk(search, near), odds, args.asked)
+            odds.keep()
     return cases
 
 
@@ -453,6 +439,7 @@ def main() -> None:
     parser.add_argument("--split", default="train")
     parser.add_argument("--asked", type=int, default=500)
     parser.add_argument("--odds", type=Path)
+    parser.add_argument("--embedder", choices=("auto", "multilingual", "same"), default="auto")
     parser.add_argument("--write", type=float, nargs=2, metavar=("FLOOR", "SURE"))
     args = parser.parse_args()
     if args.lab:

@@ -34,10 +34,11 @@ def roots(text: str) -> set[str]:
 
 
 def window_signs(
-    question: str, some: Sequence[Window], odds: Sequence[float | None]
+    question: str, some: Sequence[Window], odds: Sequence[float | None], near: Sequence[float]
 ) -> list[tuple[float, ...]]:
     """Of each window; the last is for the offset. ``odds``: log odds of the packaged reader, None where it
-    cannot read."""
+    cannot read; ``near``: then how near the window is to the question by its vector, in [0, 1]."""
+    nearest = max(near, default=0.0)
     best = max((one for one in odds if one is not None), default=0.0)
     best_overlap = max((one.overlap for one in some), default=0.0)
     return [
@@ -47,6 +48,8 @@ def window_signs(
             float(said is None),
             one.overlap,
             one.overlap * (said is None),
+            close * (said is None),
+            (nearest - close) * (said is None),
             best_overlap - one.overlap,
             one.own,
             float(one.passage),
@@ -54,7 +57,7 @@ def window_signs(
             float(one.size),
             1.0,
         )
-        for one, said in zip(some, odds, strict=True)
+        for one, said, close in zip(some, odds, near, strict=True)
     ]
 
 
@@ -63,10 +66,12 @@ def answer_signs(
     ranked: Sequence[tuple[Window, float | None, float]],
     passages: Sequence[Passage],
     rarity: Mapping[str, float],
+    near: float,
 ) -> tuple[float, ...]:
     """Of the likeliest of ``ranked``: windows with their log odds by the reader and by the curve of windows,
     likeliest first. ``rarity``: of the roots of the question, 1 for a word that stands in one piece of all
-    documents, towards 0 for one that stands in most, above 1 for one that stands nowhere."""
+    documents, towards 0 for one that stands in most, above 1 for one that stands nowhere. ``near``: of the
+    likeliest, as in ``window_signs``."""
     first, said, value = ranked[0]
     read = [one for _, one, _ in ranked if one is not None]
     others = [share for one, _, share in ranked if one.document.id != first.document.id]
@@ -80,6 +85,7 @@ def answer_signs(
     return (
         said or 0.0,
         float(said is None),
+        near * (said is None),
         covered(asked, all_of_it[0]) * (said is None),
         max(read, default=0.0),
         max((one for one in of_document if one is not None), default=_UNREAD_ODDS if read else 0.0),

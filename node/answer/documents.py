@@ -15,7 +15,7 @@ import functools
 import importlib.resources
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +23,7 @@ import orjson
 
 from node.answer import document_signs
 from node.answer.evidence.relevance import packaged
-from node.core.errors import Unavailable
+from node.core.errors import NodeError, Unavailable
 from node.core.model import Citation, Dispute, Evidence, Freshness, InDocuments, SourceRef
 from node.core.ports import NoteReader
 from node.knowledge.conflicts import Contradiction, contradictions
@@ -41,6 +41,10 @@ KIND = "documents"
 """The kind of source of what comes from documents."""
 READ_MAX = 20
 """So many windows are read for one question: four tenths of a second."""
+USUAL_NEAR = 0.6
+"""How near the likeliest window is where it answers (train): stands in where no embedder has compared."""
+NEAR_MAX = 60
+"""And of so many windows that the reader cannot read those are taken that are nearest by their vectors."""
 RIVALS_READ_MAX = 6
 """And so many of documents that are known to disagree with the one that is quoted."""
 WORDS_MAX = 100
@@ -51,9 +55,6 @@ BESIDE, BESIDE_OTHER = 0.1, 0.7
 one, which has to be cited too."""
 SPEAKS = 0.3
 """Whoever disagrees has a window that is so probable beside the first."""
-UNREAD = 0.2
-"""What the reader cannot read, in other languages than English, has to be surer by so much: of twelve such
-train questions above ``sure`` four quoted the right document, of three above this two."""
 LIKE, LIKE_MIN = 0.25, 3
 """Or one that shares so many of its words with the quoted one, three at least."""
 RELIABILITY = 0.9
@@ -89,11 +90,13 @@ def probability(weights: Sequence[float], signs: Sequence[float]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """``window`` holds the answer with the probability ``share``; ``odds``: the reader's."""
+    """``window`` holds the answer with the probability ``share``; ``odds``: the reader's; ``near``: how near
+    it is to the question by its vector, where the reader cannot read it."""
 
     window: Window
     share: float
     odds: float | None = None
+    near: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +141,31 @@ class Read:
         )
 
 
+Nearness = Callable[[str, Sequence[str]], Awaitable[list[float]]]
+"""How near each text is to a question by an embedder of many languages: 0 for what has nothing to do with it,
+1 for the nearest. Raises ``Unavailable``."""
+
+
+async def looked_at(
+    asked: str, passages: Sequence[Passage], nearness: Nearness | None, most: int = READ_MAX
+) -> tuple[list[Window], list[float]]:
+    """The windows to be weighed, and how near each is that the reader cannot read: of those the nearest, of
+    the others those that have most of the question's words."""
+    some = windows(asked, passages, most)
+    if nearness is None:
+        return some, [USUAL_NEAR] * len(some)
+    can_read = may_be_english(asked)
+    wide = windows(asked, passages, NEAR_MAX)
+    unread = [one for one in wide if not (can_read and may_be_english(one.text))]
+    try:
+        near = await nearness(asked, [one.read for one in unread]) if unread else []
+    except NodeError:
+        return some, [USUAL_NEAR] * len(some)
+    best = sorted(zip(unread, near, strict=True), key=lambda pair: -pair[1])[:most]
+    readable = [(one, 0.0) for one in some if one not in unread]
+    return [one for one, _ in (*readable, *best)], [close for _, close in (*readable, *best)]
+
+
 async def read(
     question: str,
     passages: Sequence[Passage],
@@ -145,13 +173,14 @@ async def read(
     reader: NoteReader | None,
     rarity: Callable[[Collection[str]], Mapping[str, float]],
     vector: Iterable[float] | None = None,
+    nearness: Nearness | None = None,
 ) -> Read:
     """See the module. ``rarity``: as ``Corpus.rarity``; ``vector`` as for ``notes.read``."""
     asked = one_line(CHAT_TOKEN.sub(" ", DATA_MARK.sub(" ", question)), _QUESTION_CHARS_MAX)
     passages = standing(asked, passages, shelf)
-    some = windows(asked, passages, READ_MAX)
+    some, near = await looked_at(asked, passages, nearness)
     odds = await _odds(reader, asked, some)
-    rows = weighed(asked, some, odds, rule())
+    rows = weighed(asked, some, odds, near, rule())
     made = Read(
         (),
         0.0,
@@ -164,26 +193,31 @@ async def read(
         return made
     rare = await asyncio.to_thread(rarity, document_signs.roots(asked))
     share = there(asked, rows, passages, rare, rule())
-    is_sure = share >= rule().sure + (UNREAD if rows[0].odds is None else 0.0)
+    is_sure = share >= rule().sure
     made = replace(made, share=share, is_sure=is_sure)
     if share < rule().floor:
         return made
     rivals = {one.id for one in shelf.rivals(rows[0].window.document)}
     theirs = [one if one.document.id in rivals else replace(one, chunks=()) for one in passages]
-    more = [one for one in windows(asked, theirs, RIVALS_READ_MAX) if one not in some]
-    if more:
-        rows = weighed(asked, [*some, *more], [*odds, *await _odds(reader, asked, more)], rule())
+    others, close = await looked_at(asked, theirs, nearness, RIVALS_READ_MAX)
+    fresh = [(one, by) for one, by in zip(others, close, strict=True) if one not in some]
+    if fresh:
+        more = [one for one, _ in fresh]
+        odds += await _odds(reader, asked, more)
+        rows = weighed(asked, [*some, *more], odds, [*near, *(by for _, by in fresh)], rule())
     said = quoted(rows, document_signs.names(asked, passages))
     disputes = _of_those(said, rows, passages, shelf)
     return replace(made, said=tuple(_with_other_side(said, rows, disputes)), disputes=tuple(disputes))
 
 
-def weighed(asked: str, some: Sequence[Window], odds: Sequence[float | None], by: Rule) -> list[Said]:
+def weighed(
+    asked: str, some: Sequence[Window], odds: Sequence[float | None], near: Sequence[float], by: Rule
+) -> list[Said]:
     """The windows with their probabilities, likeliest first."""
-    signs = document_signs.window_signs(asked, some, odds)
+    signs = document_signs.window_signs(asked, some, odds, near)
     rows = [
-        Said(one, probability(by.windows, row), said)
-        for one, row, said in zip(some, signs, odds, strict=True)
+        Said(one, probability(by.windows, row), said, close)
+        for one, row, said, close in zip(some, signs, odds, near, strict=True)
     ]
     return sorted(rows, key=lambda one: -one.share)
 
@@ -200,7 +234,7 @@ def answer_signs(
 ) -> tuple[float, ...]:
     """What the curve of answers weighs."""
     ranked = [(one.window, one.odds, _log_odds(one.share)) for one in rows]
-    return document_signs.answer_signs(asked, ranked, passages, rarity)
+    return document_signs.answer_signs(asked, ranked, passages, rarity, rows[0].near)
 
 
 def _log_odds(share: float) -> float:

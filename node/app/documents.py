@@ -215,6 +215,16 @@ class Library:
         return Check("documents", status, said, observed=counts["documents"], unit="documents")
 
 
+async def nearness(own: MultilingualEmbedder, question: str, texts: Sequence[str]) -> list[float]:
+    """See ``answer.documents.Nearness``."""
+    [asked] = await own.questions.embed([question])
+    least, most = own.questions.cosines
+    return [
+        0.0 if asked is None or one is None else (float(asked @ one) - least) / (most - least)
+        for one in await own.embed(texts)
+    ]
+
+
 async def open_documents(
     ground: Ground, semantics: Semantics, note_erased: Callable[[Sequence[str]], Awaitable[object]]
 ) -> Library:

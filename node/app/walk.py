@@ -11,7 +11,7 @@ from typing import Any
 from adapters import registry
 from node.answer.compose import Composer
 from node.answer.context import Count, Tokens
-from node.app.documents import Library
+from node.app.documents import Library, nearness
 from node.app.engines import (
     generators_of,
     note_reader,
@@ -116,6 +116,7 @@ async def open_walk(ground: Ground, memory: Memory, library: Library) -> Walk:
         library.search,
         reader,
         library.used,
+        nearness=None if library.own is None else partial(nearness, library.own),
     )
     stations = _stations(
         ground, memory, composer, exact, policy, drafts, refresher.submit, second, in_documents

@@ -31,6 +31,7 @@ class DocumentStation:
     reader: NoteReader | None
     used: UsedDocuments
     stored: Stored
+    nearness: documents.Nearness | None = None
 
     async def consult(self, walk: Walk) -> Reached | None:
         """What documents say to the question, then what is stored for ones like it."""
@@ -72,4 +73,4 @@ class DocumentStation:
         is_known = made is not None and made.info.digest == packaged().embedder and may_be_english(question)
         vector = made.vector if made is not None and is_known else None
         rarity = partial(self.search.corpus.rarity, scopes=walk.query.caller.visible_scopes)
-        return await documents.read(question, passages, shelf, self.reader, rarity, vector)
+        return await documents.read(question, passages, shelf, self.reader, rarity, vector, self.nearness)

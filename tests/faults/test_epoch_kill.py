@@ -59,7 +59,7 @@ async def test_nothing_acknowledged_is_lost_by_kill_9_while_epochs_move(tmp_path
     assert [(one.number, one.ok, one.is_absent) for one in reports] == [
         (number, True, False) for number in range(log.epoch - 1, 0, -1)
     ]
-    assert log.epoch > 8
+    assert log.epoch > 3  # 985 entries were acknowledged, at most 300 to an epoch
     await log.close()
     found = {number: await entries(world, number) for number in {epoch_of(one)[1] for one, _ in known}}
     assert {place: found[epoch_of(place[0])[1]][place[1]] for place in known} == known

@@ -135,16 +135,16 @@ def _nightly(folder: Path) -> str:
 async def test_asked_again_in_other_words_is_counted_and_labelled(start: Start) -> None:
     async with start(cache={"confidence_min": 0.4}) as node:
         await put(node, "laundry.md", LAUNDRY)
-        first = await node.ask(WASH)
+        first = await node.ask("how much is a wash")
         assert first["stored"]
-        await node.ask(WASH)
+        await node.ask("how much is a wash")
         assert await node.metric("neuroswarm_asked_again_total") == 0
-        await node.ask("How much does a wash in the laundry room cost me?")
+        await node.ask("What does a wash cost?")
         assert await node.metric("neuroswarm_asked_again_total") == 1
         _, stats = await node.get("/v1/cache/stats")
         assert {"source": "asked_again", "verdict": "wrong", "count": 1} in stats["labels"]
         assert stats["wrong_hits"]["wrong"] == 0
-        assert (await node.ask(WASH))["cid"] == first["cid"]
+        assert (await node.ask("how much is a wash"))["cid"] == first["cid"]
 
 
 async def test_documents_are_described_behind_the_ingest(
