@@ -53,7 +53,7 @@ QUOTED_MAX = 4
 BESIDE, BESIDE_OTHER = 0.1, 0.7
 """A further window is quoted where it is so probable beside the first: of the same document, and of another
 one, which has to be cited too."""
-SPEAKS = 0.3
+SPEAKS = 0.15
 """Whoever disagrees has a window that is so probable beside the first."""
 LIKE, LIKE_MIN = 0.25, 3
 """Or one that shares so many of its words with the quoted one, three at least."""
