@@ -37,10 +37,13 @@ class Embed:
     """``engine``: local, ollama, llama_cpp, openai, or none (exact, slot and keyword look-up go on without
     embeddings). ``model``: the engine's name for it; empty means the engine's default. ``gguf_path``: the
     embedding model of llama_cpp. ``timeout_s`` bounds one attempt of an engine outside this process, which is
-    asked ``per_minute`` times at most (0: any number)."""
+    asked ``per_minute`` times at most (0: any number). ``openai_…``: of a server for embeddings alone, so
+    that what chat uses up is not theirs; empty: those of ``models``."""
 
     engine: str = one_of("local", "ollama", "llama_cpp", "openai", "none")
     model: str = ""
+    openai_base_url: str = web_address("")
+    openai_api_key: str = field(default="", repr=False)
     gguf_path: str = ""
     timeout_s: float = between(0.1, 30.0, 600)
     attempts: int = between(1, 3, 10)

@@ -381,3 +381,28 @@ async def test_without_a_model_the_plain_road_answers(tmp_path: Path) -> None:
         assert "42" in reply["answer"]
         gave_up = [one for one in reply["trace"] if (one["stage"], one["outcome"]) == ("agent", "gave_up")]
         assert "no model" in gave_up[0]["reason"]
+
+
+async def test_a_provider_that_is_used_up_for_chat_does_not_stop_the_one_for_embeddings(
+    tmp_path: Path,
+) -> None:
+    chat = OpenAiStandIn(key="for-chat", status=429, error="used up", headers={"Retry-After": "600"})
+    vectors = OpenAiStandIn(key="for-embeddings")
+    async with chat, vectors:
+        models = {"openai_base_url": chat.url, "openai_model": "stand-in-chat", "openai_api_key": "for-chat"}
+        embed = {
+            "engine": "openai",
+            "model": "stand-in-embed",
+            "openai_base_url": vectors.url,
+            "openai_api_key": "for-embeddings",
+        }
+        async with start(tmp_path, models=models, embed=embed) as node:
+            for number in range(3):
+                await node.ask(f"Tell me the story of the lighthouse number {number}")
+            embedded = len(vectors.embedded)
+            await node.ask("Tell me the story of the old mill")
+            assert len(vectors.embedded) > embedded
+            assert (await node.check("embedder"))["status"] == "pass"
+    assert chat.chats
+    assert not chat.embedded
+    assert not vectors.chats

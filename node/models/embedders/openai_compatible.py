@@ -38,15 +38,18 @@ class OpenAiEmbedder(OutsideEmbedder):
 
     @classmethod
     async def load(cls, settings: Settings, clock: Clock) -> Self:
-        """Connect to ``models.openai_base_url`` and try ``embed.model``. Raises ``Unavailable`` (no server,
+        """Connect to ``embed.openai_base_url``, or that of ``models``, and try ``embed.model``. Raises ``Unavailable`` (no server,
         no such model, unusable vectors), ``Misconfigured`` (no address, no model named)."""
         model = settings.embed.model.strip()
         if not model:
             raise Misconfigured(
                 "setting embed.model is empty: embed.engine = openai needs the name of an embedding model"
             )
-        connection = OpenAiConnection(settings.models.openai_base_url, settings.models.openai_api_key, clock)
-        engine = _OpenAi(connection, settings.models.openai_base_url, model)
+        own, shared = settings.embed, settings.models
+        url = own.openai_base_url or shared.openai_base_url
+        key = own.openai_api_key or ("" if own.openai_base_url else shared.openai_api_key)
+        connection = OpenAiConnection(url, key, clock)
+        engine = _OpenAi(connection, url, model)
         return await cls.start(engine, settings.embed, clock)
 
 
