@@ -38,8 +38,9 @@ class OpenAiEmbedder(OutsideEmbedder):
 
     @classmethod
     async def load(cls, settings: Settings, clock: Clock) -> Self:
-        """Connect to ``embed.openai_base_url``, or that of ``models``, and try ``embed.model``. Raises ``Unavailable`` (no server,
-        no such model, unusable vectors), ``Misconfigured`` (no address, no model named)."""
+        """Connect to ``embed.openai_base_url``, or that of ``models``, and try ``embed.model``. Raises
+        ``Unavailable`` (no server, no such model, unusable vectors), ``Misconfigured`` (no address, no model
+        named)."""
         model = settings.embed.model.strip()
         if not model:
             raise Misconfigured(
