@@ -42,6 +42,11 @@ COMPARE_EVERY_S = 60
 SCRUB_EVERY_S = 900
 _NAMED_MAX = 3
 BEING_READ = "are being read again"
+_KNOWN = "documents"
+_GONE = (
+    "{count} documents were here, and their file is gone: folders are read again, what was uploaded has to "
+    "be sent again, or restore a backup"
+)
 _RENEWED = (
     "the file was damaged: what is whole in it was kept, and documents are read again from their bytes; "
     "those that are missing have to be sent again where no folder has them"
@@ -121,6 +126,8 @@ class Library:
     own: MultilingualEmbedder | None = None
     is_renewed: bool = False
     """The file was damaged, and is made anew from what is whole in it."""
+    known: int = 0
+    """How many documents there were when this was last looked at, if there are none now: the file is gone."""
 
     @property
     def files(self) -> tuple[SqliteFile, ...]:
@@ -191,7 +198,9 @@ class Library:
             text += "; found by keywords alone, as documents.use_fallback (RAG_USE_FALLBACK) says"
         elif counts["documents"] and not self.vectors.is_served:
             text += "; found by keywords alone, for no embedder serves now"
+        is_gone = self.known and not counts["documents"]
         trouble = [
+            *([_GONE.format(count=self.known)] if is_gone else []),
             *([_RENEWED] if self.is_renewed else []),
             *(
                 [f"{len(self.store.dropped)} could not be read and were dropped"]
@@ -262,4 +271,24 @@ async def open_documents(
         cosines=(0.0, 1.0) if own is None else own.questions.cosines,
     )
     desk = DocumentDesk(store, corpus, ingestor, runs, settings.documents, clock, search)
-    return Library(desk, store, vectors, corpus, used, accounts, search, own, is_renewed)
+    known = await _known(ground, store)
+    return Library(desk, store, vectors, corpus, used, accounts, search, own, is_renewed, known)
+
+
+async def _known(ground: Ground, store: DocumentStore) -> int:
+    """How many documents were here, where there are none now; noted anew at the end, and kept where the file
+    is gone."""
+    noted = await ground.state.get_meta(_KNOWN)
+    before = int(noted) if noted and noted.isdigit() else 0
+    is_gone = before > 0 and (await store.counts())["documents"] == 0
+
+    async def note() -> None:
+        try:
+            count = (await store.counts())["documents"]
+            if count or not is_gone:
+                await ground.state.set_meta(_KNOWN, str(count))
+        except NodeError as exc:
+            log.warning("event=documents_not_counted reason=%s", exc)
+
+    ground.stack.push_async_callback(note)
+    return before if is_gone else 0

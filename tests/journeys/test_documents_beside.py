@@ -16,6 +16,7 @@ from mcp import Client as McpClient
 
 from node.app import documents
 from tests.faults.node_kit import ROOT, Client, environ_of, eventually
+from tests.faults.node_kit import start as start_here
 from tests.journeys.conftest import Start
 from tests.journeys.test_document_answers import LAUNDRY, WASH, put
 from tests.simulators.openai_compatible import OpenAiStandIn
@@ -167,3 +168,18 @@ async def test_documents_are_described_behind_the_ingest(
                 "POST", "/v1/passages", json={"query": "tariff washing machines", "profile": "file"}
             )
             assert [one["source"] for one in found["passages"]] == ["laundry.md"]
+
+
+async def test_a_file_of_documents_that_is_gone_is_said(tmp_path: Path) -> None:
+    async with start_here(tmp_path) as node:
+        await put(node, "laundry.md", LAUNDRY)
+        data = node.folder / "data"
+    for file in await asyncio.to_thread(lambda: list(data.glob("documents.sqlite*"))):
+        await asyncio.to_thread(file.unlink)
+    for _ in range(2):  # and it stays so until some are here again
+        async with start_here(tmp_path) as node:
+            check = await node.check("documents")
+            assert (check["status"], "1 documents were here" in check["output"]) == ("warn", True), check
+    async with start_here(tmp_path) as node:
+        await put(node, "laundry.md", LAUNDRY)
+        assert (await node.check("documents"))["status"] == "pass"
