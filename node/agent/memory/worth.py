@@ -65,7 +65,10 @@ class Judged:
 
 
 def statements(said: str) -> list[str]:
-    """What a message tells: its sentences but for those that ask."""
+    """What a message tells: its sentences but for those that ask; nothing of one that has a secret or
+    somebody's data in it."""
+    if private_reason(said) not in (None, _OF_ONESELF):
+        return []
     return [
         sentence for sentence in told_sentences(said) if not sentence.rstrip("\"'”’») ").endswith(("?", "？"))
     ]
@@ -89,10 +92,6 @@ def _against(fact: Fact, told: Sequence[str], worth: float, confidence_min: floa
         return "not said"
     if reason := private_reason(fact.text):
         return f"private: {reason}"
-    for sentence in told:
-        reason = private_reason(sentence)
-        if reason and reason != _OF_ONESELF and _covered(fact.text, [sentence]) > 0:
-            return f"private: {reason}"
     return ""
 
 
