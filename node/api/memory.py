@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from node.agent.memory.facts import About
+from node.agent.memory.facts import FACT_CHARS_MAX, About
 from node.agent.memory.keeper import Keeper
 from node.api.replies import Routes, as_json
 from node.api.request import CALLER
@@ -12,7 +12,6 @@ from node.core.errors import BadInput, Unavailable
 
 PATH = "/v1/memory"
 KEEPER = web.AppKey("memory", Keeper)
-_LINE_CHARS_MAX = 1_000
 
 
 async def _show(request: web.Request) -> web.Response:
@@ -29,8 +28,8 @@ async def _forget(request: web.Request) -> web.Response:
     about, text = asked.get("about"), asked.get("text")
     if about is not None and about not in tuple(About):
         raise BadInput("about must be user or company", field="about")
-    if text is not None and not 0 < len(text) <= _LINE_CHARS_MAX:
-        raise BadInput(f"text must have 1 to {_LINE_CHARS_MAX} characters", field="text")
+    if text is not None and not 0 < len(text) <= FACT_CHARS_MAX:
+        raise BadInput(f"text must have 1 to {FACT_CHARS_MAX} characters", field="text")
     gone = await _keeper(request).forget(request[CALLER], About(about) if about else None, text)
     return as_json({"forgotten": gone})
 
