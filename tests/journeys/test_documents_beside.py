@@ -32,6 +32,7 @@ AGAINST = (
 )
 
 
+@pytest.mark.slow
 async def test_every_door_says_the_same_of_documents(start: Start) -> None:
     async with start() as node:
         for path, text in (*RULES, ("laundry.md", LAUNDRY), ("manifest.csv", AGAINST)):
@@ -95,6 +96,7 @@ async def test_the_late_interaction_profile_says_its_band(start: Start) -> None:
         assert first["band"] in ("poor", "moderate", "good", "excellent")
 
 
+@pytest.mark.slow
 async def test_answers_are_graded_and_a_low_mean_is_told(start: Start) -> None:
     async with OpenAiStandIn(answer='{"grade": 2}') as judge:
         settings = {"judge": {"url": judge.url, "model": "stand-in-chat", "share": 1.0}}
@@ -148,6 +150,7 @@ async def test_asked_again_in_other_words_is_counted_and_labelled(start: Start) 
         assert (await node.ask("how much is a wash"))["cid"] == first["cid"]
 
 
+@pytest.mark.slow
 async def test_documents_are_described_behind_the_ingest(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:

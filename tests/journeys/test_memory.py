@@ -8,6 +8,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.faults.node_kit import Client, eventually, start
 from tests.journeys.test_cli import ran
 from tests.simulators.openai_compatible import OpenAiStandIn
@@ -45,6 +47,7 @@ async def kept(node: Client, key: str = "") -> dict[str, Any]:
     return dict(json.loads(body))
 
 
+@pytest.mark.slow
 async def test_facts_are_kept_told_and_forgotten(tmp_path: Path) -> None:
     model = OpenAiStandIn(answer=answered)
     async with (

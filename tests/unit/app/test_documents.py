@@ -64,6 +64,7 @@ def statuses(world: World) -> dict[str, str]:
     return world.status("shared", "public", ANA)
 
 
+@pytest.mark.slow
 async def test_documents_come_back_from_their_own_bytes(tmp_path: Path) -> None:
     """Every table that is made from others is ruined; nothing but the bytes is left."""
     world = await World(tmp_path).open()

