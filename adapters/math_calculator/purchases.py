@@ -99,8 +99,6 @@ def _said(text: str) -> _Said | None:
     is_dozen = not _ROWS["dozen"].isdisjoint(words)
     if not (amounts or percents or is_dozen) or len(unknown) > _OPEN_MAX:
         return None
-    if any(value in _YEARS and at not in priced for at, value in amounts.items()):
-        return None  # "vat 19% since 2007"
     return _Said(tuple(words), amounts, percents, frozenset(priced))
 
 
@@ -119,6 +117,8 @@ def _singular(word: str | None) -> str | None:
 
 
 def _one_each(said: _Said, amounts: int, percents: int) -> bool:
+    if percents and any(value in _YEARS and at not in said.priced for at, value in said.amounts.items()):
+        return False  # "vat 19% since 2007"
     return len(said.amounts) == amounts and len(said.percents) == percents
 
 

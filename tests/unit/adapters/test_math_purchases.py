@@ -36,6 +36,7 @@ DAY = date(2026, 11, 29)
         ("12.50 an hour for 38 hours", "475"),
         ("15 euro die stunde mal 35 stunden", "525"),
         ("3200 pro monat wie viel im jahr", "38400"),
+        ("2k a month how much per year", "24000"),
         ("price per kilo if 350g costs 2.80", "8"),
         ("sum of 12,50 and 7,25", "19.75"),
         ("total of 19.99 5.49 and 2.50", "27.98"),
