@@ -151,18 +151,18 @@ async def looked_at(
 ) -> tuple[list[Window], list[float]]:
     """The windows to be weighed, and how near each is that the reader cannot read: of those the nearest, of
     the others those that have most of the question's words."""
-    some = windows(asked, passages, most)
+    wide = windows(asked, passages, most if nearness is None else NEAR_MAX)
+    some, can_read = wide[:most], may_be_english(asked)
     if nearness is None:
         return some, [USUAL_NEAR] * len(some)
-    can_read = may_be_english(asked)
-    wide = windows(asked, passages, NEAR_MAX)
-    unread = [one for one in wide if not (can_read and may_be_english(one.text))]
+    is_read = [can_read and may_be_english(one.text) for one in wide]
+    unread = [one for one, known in zip(wide, is_read, strict=True) if not known]
     try:
         near = await nearness(asked, [one.read for one in unread]) if unread else []
     except NodeError:
         return some, [USUAL_NEAR] * len(some)
     best = sorted(zip(unread, near, strict=True), key=lambda pair: -pair[1])[:most]
-    readable = [(one, 0.0) for one in some if one not in unread]
+    readable = [(one, 0.0) for one, known in zip(some, is_read, strict=False) if known]
     return [one for one, _ in (*readable, *best)], [close for _, close in (*readable, *best)]
 
 

@@ -18,8 +18,14 @@ from urllib.parse import parse_qsl, urlsplit
 
 from aiohttp import web
 
+from node.api import bodies, views
+from node.api.received import BODY
+from node.api.replies import Routes
+from node.api.request import CALLER, ID, SERVICE
+from node.api.stream import while_there
 from node.core.clock import new_id
-from node.core.errors import BadInput, NodeError
+from node.core.errors import BadInput, NodeError, Unavailable
+from node.pipeline.requests import Ask
 
 FORM = "application/x-www-form-urlencoded"
 QUESTION_CHARS_MAX = 4_000
@@ -197,3 +203,26 @@ def _steps(reply: Mapping[str, Any]) -> str:
         for step in reply.get("trace", [])[:_STEPS_SHOWN]
     )
     return f'<details><summary>How it was found</summary><ol class="soft">{steps}</ol></details>'
+
+
+async def _show(request: web.Request) -> web.Response:
+    """The form, filled in with what a link names; nothing is asked by a link."""
+    if not is_wanted(request):
+        raise web.HTTPNotFound
+    return respond(question=request.query.get("q", ""))
+
+
+async def _ask(request: web.Request) -> web.Response:
+    sent = read_form(request, request[BODY])
+    question, text = sent.get("q", ""), sent.get("text", "")
+    try:
+        form = bodies.read(sent, bodies.Form)
+        asked = "\n\n".join(filter(None, (form.q, form.text)))
+        ask = Ask(text=asked, caller=request[CALLER], session=form.session)
+        answer = await while_there(request, request.app[SERVICE].answer(ask, request[ID]))
+    except (BadInput, Unavailable) as exc:
+        return respond(question=question, text=text, error=exc)
+    return respond(question=question, session=form.session, reply=views.answer(answer, verbose=True))
+
+
+ROUTES: Routes = (("GET", "/", _show), ("POST", "/", _ask))

@@ -318,26 +318,6 @@ async def _chat(request: web.Request) -> web.StreamResponse:
     return as_json(await while_there(request, reply()))
 
 
-async def _page(request: web.Request) -> web.Response:
-    """The form, filled in with what a link names; nothing is asked by a link."""
-    if not page.is_wanted(request):
-        raise web.HTTPNotFound
-    return page.respond(question=request.query.get("q", ""))
-
-
-async def _page_ask(request: web.Request) -> web.Response:
-    sent = page.read_form(request, request[BODY])
-    question, text = sent.get("q", ""), sent.get("text", "")
-    try:
-        form = bodies.read(sent, bodies.Form)
-        asked = "\n\n".join(filter(None, (form.q, form.text)))
-        ask = Ask(text=asked, caller=request[CALLER], session=form.session)
-        answer = await while_there(request, request.app[SERVICE].answer(ask, request[ID]))
-    except (BadInput, Unavailable) as exc:
-        return page.respond(question=question, text=text, error=exc)
-    return page.respond(question=question, session=form.session, reply=views.answer(answer, verbose=True))
-
-
 async def _route(request: web.Request) -> web.Response:
     route = bodies.parse(request[BODY], bodies.Route)
     zone = bodies.zone(route.time_zone)
@@ -422,8 +402,7 @@ async def _openapi(request: web.Request) -> web.Response:
 
 
 ROUTES: Routes = (
-    ("GET", "/", _page),
-    ("POST", "/", _page_ask),
+    *page.ROUTES,
     ("POST", "/chat", _chat),
     ("POST", "/route", _route),
     ("POST", "/v1/cache/entries", _put_entry),
@@ -496,9 +475,8 @@ def build(
     app[ipns.NAMES] = router.names
     app[routing.ROUTER] = router
     for method, path, handler in ROUTES:
-        pattern = path.replace(
-            "{path}", r"{path:[\s\S]*}"
-        )  # the only part that holds slashes, or ends of lines
+        # {path} is the only part that holds slashes, or ends of lines
+        pattern = path.replace("{path}", r"{path:[\s\S]*}")
         app.router.add_route(method, pattern, handler)
         if method == "GET":
             app.router.add_route("HEAD", pattern, handler)

@@ -44,7 +44,7 @@ from node.app.memory import Memory, open_memory
 from node.app.operator import operator_desk
 from node.app.peers import Known, admitter_of, ledger_of, open_peers, open_store
 from node.app.reach import Reach
-from node.app.remembering import Remembering, open_keeper
+from node.app.remembering import Remembering, forgetting, open_keeper
 from node.app.storage import EXPORT, MEMORY, VERSION, Ground, Probe, fact, open_ground
 from node.app.transfer.portable import Keeping, PortableIndex
 from node.app.transfer.starter import index_path
@@ -159,13 +159,8 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
     uses = UseTally(store.records, clock)
     stack.push_async_callback(uses.flush)
     scheduler = Scheduler(wall)
-    _schedule(scheduler, ground, memory, portable, eraser, uses)
-    scheduler.every(FLUSH_EVERY_S, "flush_keys", keys.flush)
-    scheduler.every(MARK_EVERY_S, "mark_store", guard.mark)
-    by_tag = _by_tag(ground, memory, eraser)
-    await library.follow(by_tag, partial(by_tag, is_erasure=True), scheduler, stack)
-    library.schedule(scheduler, walk.describer)
-    scheduler.every(JUDGE_EVERY_S, "judge_answers", walk.nightly.tick)
+    _schedule(scheduler, ground, memory, portable, eraser, (uses, keys, guard))
+    await _follow_documents(ground, memory, library, walk, eraser, scheduler)
     logs = await open_logs(ground, daemon, scheduler)
     ipfs.start(logs.heads)
     backups = memory.kept.backups
@@ -205,14 +200,23 @@ async def _start(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Runn
     stack.callback(service.release)
     stack.callback(peers.peering.release)
     url = await _listen(service, ground, logs, ipfs, peers.peering, keys, library, keeper)
-    desk = operator_desk(
-        ground, ipfs, memory.kept, eraser, walk.router, peers.desk, KeyDesk(keys), reach, library.desk
-    )
-    desk = replace(desk, judge=walk.nightly.run, forget=None if keeper is None else keeper.erase)
+    own = KeyDesk(keys)
+    desk = operator_desk(ground, ipfs, memory.kept, eraser, walk.router, peers.desk, own, reach, library.desk)
+    desk = replace(desk, judge=walk.nightly.run, forget=forgetting(ground, keeper, walk.nightly))
     await stack.enter_async_context(local.listening(data_dir, desk.do, desk.stream))
     checks = tuple(await service.health())
     warm(walk.generators, checks)
     return Running(url, service, settings, checks)
+
+
+async def _follow_documents(
+    ground: Ground, memory: Memory, library: Library, walk: Walk, eraser: Eraser, scheduler: Scheduler
+) -> None:
+    """What documents change elsewhere, and what is done with them and with answers behind replies."""
+    by_tag = _by_tag(ground, memory, eraser)
+    await library.follow(by_tag, partial(by_tag, is_erasure=True), scheduler, ground.stack)
+    library.schedule(scheduler, walk.describer)
+    scheduler.every(JUDGE_EVERY_S, "judge_answers", walk.nightly.tick)
 
 
 def _watch_clock(ground: Ground, links: Links, stack: AsyncExitStack) -> None:
@@ -364,9 +368,10 @@ def _schedule(
     memory: Memory,
     portable: PortableIndex,
     eraser: Eraser,
-    uses: UseTally,
+    counted: tuple[UseTally, ApiKeys, StoreGuard],
 ) -> None:
-    """The jobs over what is stored here."""
+    """The jobs over what is stored here; ``counted``: what counts in memory and writes that down."""
+    uses, keys, guard = counted
     cache, records, semantics = ground.settings.cache, ground.store.records, memory.semantics
     clock = ground.clock
 
@@ -389,6 +394,8 @@ def _schedule(
         lambda: scrub_withdrawn(ground.store, ground.state, clock, kept_s=cache.withdrawn_kept_s),
     )
     scheduler.every(FLUSH_USES_EVERY_S, "flush_uses", uses.flush)
+    scheduler.every(FLUSH_EVERY_S, "flush_keys", keys.flush)
+    scheduler.every(MARK_EVERY_S, "mark_store", guard.mark)
     scheduler.every(EXPORT_EVERY_S, "export", lambda: portable.export(ground.data_dir / EXPORT))
     scheduler.every(INDEX_SAVE_EVERY_S, "save_index", semantics.save)
     scheduler.every(INDEX_SAVE_EVERY_S, "save_answers", memory.evidence.save)

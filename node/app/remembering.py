@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 
 from node.agent.memory import facts, worth
 from node.agent.memory.books import Books
@@ -15,6 +16,7 @@ from node.core.errors import NodeError, Unavailable
 from node.core.model import Query
 from node.core.ports import Prompt, Semantics, Vector
 from node.core.record import format_time
+from node.knowledge.evaluation.nightly import Nightly
 from node.pipeline.walk import Pipeline
 
 FOLDER = "memory"
@@ -61,7 +63,27 @@ def open_keeper(ground: Ground, semantics: Semantics, chain: Chain, later: Later
 
     minimum = ground.settings.agent.memory_confidence
     means = Means(generate, worths, alike, record, later, ground.clock, minimum)
-    return Keeper(Books(ground.data_dir / FOLDER), means)
+    keeper = Keeper(_books(ground), means)
+    ground.stack.push_async_callback(keeper.close)
+    return keeper
+
+
+def _books(ground: Ground) -> Books:
+    """Its files."""
+    return Books(ground.data_dir / FOLDER)
+
+
+def forgetting(ground: Ground, keeper: Keeper | None, nightly: Nightly) -> Callable[[str], Awaitable[bool]]:
+    """What erases all that is remembered of a tenant, and what of it waits to be graded; whether any stood on
+    disk."""
+
+    async def forget(tenant: str) -> bool:
+        nightly.forget(tenant)
+        if keeper is not None:
+            return await keeper.erase(tenant)
+        return await asyncio.to_thread(_books(ground).erase, tenant)
+
+    return forget
 
 
 class Remembering:

@@ -408,8 +408,7 @@ class LogBlocks:
         await asyncio.to_thread(log_blocks_state.save, self._state_path, state)
         self._enter_state(state)
         if gone := old.held - state.held:
-            kept = state.held if state.page is None else state.held | {state.page}
-            for only in await self._only_in(gone, kept):
+            for only in await self._only_in(gone, {*state.held, *filter(None, [state.page])}):
                 await self.blocks.delete(only)
 
     def _enter_state(self, state: State) -> None:

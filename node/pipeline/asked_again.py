@@ -51,7 +51,7 @@ class AskedAgain:
         now = _Asked(answer, vector, self._clock.monotonic())
         before = self._last.pop(asker, None)
         self._last[asker] = now
-        if len(self._last) > ASKERS_MAX:
+        while len(self._last) > ASKERS_MAX or now.at - next(iter(self._last.values())).at > WITHIN_S:
             self._last.popitem(last=False)
         if before is not None and now.at - before.at <= WITHIN_S and _is_rephrased(before, now):
             for hear in self._doubted:

@@ -235,10 +235,7 @@ class Pipeline:
         if placed is None or placed.route.needs_history or placed.route.kind is Kind.STATEMENT:
             return asked, part
         if placed.route.kind is Kind.DETERMINISTIC and not is_counted and whole != part.text:
-            return (
-                asked,
-                part,
-            )  # adapters complete what they read; a wrong guess they would answer as if right
+            return asked, part  # adapters complete what they read; a wrong guess they answer as if right
         placed = replace(placed, resolved="completed from the last question")
         return _of_part(query, placed), placed
 
@@ -305,7 +302,7 @@ class Pipeline:
                     ):
                         break  # else it was another asker who had too little time, and this one has more
         except TimeoutError:
-            return self._out_of_time(query, route, ())
+            return _out_of_time(query, route, ())
         if not joined:
             return outcome
         shared = replace(
@@ -333,7 +330,7 @@ class Pipeline:
                 if part.open and (query.no_cache or not await self._stations.stored.knows(query)):
                     part = await self._understanding.settle(part, now=query.local)
         except TimeoutError:
-            return self._out_of_time(query, part.route, ())
+            return _out_of_time(query, part.route, ())
         route = part.route
         history = self.history(query)
         if tell is not None:
@@ -352,7 +349,7 @@ class Pipeline:
             async with asyncio.timeout(left_s(self._clock, query) + 0.5):
                 outcome = await self._visit(walk)
         except TimeoutError:
-            return self._out_of_time(query, route, tuple(walk.trace))
+            return _out_of_time(query, route, tuple(walk.trace))
         return replace(await self._stations.storing.remember(walk, outcome), recall=walk.recall)
 
     async def _visit(self, walk: Walk) -> Reached:
@@ -371,7 +368,7 @@ class Pipeline:
                 break
         else:
             if walk.query.only_cached:
-                return self._not_cached(walk)
+                return _not_cached(walk)
             outcome = self._stations.storing.drafted(walk) or await self._stations.generation.compose(walk)
         return await self._ended(walk, outcome)
 
@@ -425,36 +422,13 @@ class Pipeline:
         waited = any(step.stage == "generate" and step.outcome == "timeout" for step in walk.trace)
         self._failures.remember(
             key,
-            Ended(
-                answer.text,
-                answer.source,
-                answer.confidence,
-                outcome.store_reason,
-                answer.documents,
-            ),
+            Ended(answer.text, answer.source, answer.confidence, outcome.store_reason, answer.documents),
             Failure.NO_TIME if waited else Failure.NO_ANSWER,
             patience_s=walk.patience_s,
         )
         if answer.source.kind == "fallback" and Source.STALE not in route.sources:
             return await self._stations.stored.serve_expired(walk) or outcome
         return outcome
-
-    def _out_of_time(self, query: Query, route: Route, trace: tuple[Step, ...]) -> Reached:
-        text = reasons.say("late", language_of(query.text))
-        trace = (*trace, Step("deadline", "passed", "deadline_passed"))
-        answer = _without_answer(query, route, text, "deadline", trace, "fallback")
-        return Reached(answer, None, None, store_reason="fallback", failed_with_s=0.0)
-
-    def _not_cached(self, walk: Walk) -> Reached:
-        answer = _without_answer(
-            walk.query,
-            walk.route,
-            "",
-            NOT_CACHED,
-            (*walk.trace, Step("cache", "missed", NOT_CACHED)),
-            NOT_CACHED,
-        )
-        return Reached(answer, walk.vector, None, store_reason=NOT_CACHED)
 
     async def _revalidate(self, query: Query, route: Route, deadline: float) -> bool:
         """Compute an answer anew behind a stale one; stored and logged as any walk is."""
@@ -480,6 +454,19 @@ def _without_answer(
         trace=trace,
         store_reason=store_reason,
     )
+
+
+def _out_of_time(query: Query, route: Route, trace: tuple[Step, ...]) -> Reached:
+    text = reasons.say("late", language_of(query.text))
+    trace = (*trace, Step("deadline", "passed", "deadline_passed"))
+    answer = _without_answer(query, route, text, "deadline", trace, "fallback")
+    return Reached(answer, None, None, store_reason="fallback", failed_with_s=0.0)
+
+
+def _not_cached(walk: Walk) -> Reached:
+    trace = (*walk.trace, Step("cache", "missed", NOT_CACHED))
+    answer = _without_answer(walk.query, walk.route, "", NOT_CACHED, trace, NOT_CACHED)
+    return Reached(answer, walk.vector, None, store_reason=NOT_CACHED)
 
 
 def _is_for_a_model(part: Part, talk: Talk) -> bool:

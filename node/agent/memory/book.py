@@ -1,9 +1,8 @@
 """One file of memory: a line a fact, ``- `` in front, the newest last; and how a new fact joins it.
 
-Pure. A person may edit the file: whatever is no line of the form is read over, and is gone with the next
-change of the file. A fact that is there in the same or in other words is not written twice (the cache's own
-gate tells); one that says otherwise of the same thing takes the old line's place, and the old one goes to the
-history beside the file.
+Pure. A person may edit the file: what is no line of the form is read over, and stays in front. A fact that is
+there in the same or in other words is not written twice (the cache's own gate tells); one that says otherwise
+of the same thing takes the old line's place, and the old one goes to the history beside the file.
 """
 
 from __future__ import annotations
@@ -42,15 +41,20 @@ class Joined:
 
 
 def read(text: str) -> tuple[str, ...]:
-    """The facts of a file, at most ``LINES_MAX``, the last ones where there are more."""
+    """The facts of a file."""
     found = (line.strip() for line in text.splitlines())
     facts = (one_line(line[len(_BULLET) :], FACT_CHARS_MAX) for line in found if line.startswith(_BULLET))
-    return tuple(dict.fromkeys(fact for fact in facts if fact))[-LINES_MAX:]
+    return tuple(dict.fromkeys(fact for fact in facts if fact))
 
 
-def write(lines: Sequence[str]) -> str:
+def remarks(text: str) -> tuple[str, ...]:
+    """What else a person wrote into the file."""
+    return tuple(line for line in text.splitlines() if line.strip() and not line.strip().startswith(_BULLET))
+
+
+def write(lines: Sequence[str], remarks: Sequence[str] = ()) -> str:
     """The file."""
-    return "".join(f"{_BULLET}{line}\n" for line in lines)
+    return "".join([*(f"{line}\n" for line in remarks), *(f"{_BULLET}{line}\n" for line in lines)])
 
 
 def join(lines: Sequence[str], fact: str, said: str = "", alike: Sequence[float] = ()) -> Joined:
@@ -65,8 +69,9 @@ def join(lines: Sequence[str], fact: str, said: str = "", alike: Sequence[float]
         if _says_otherwise(fact, lines[at], has_changed=has_changed):
             rest = (*lines[:at], *lines[at + 1 :])
             return Joined((*rest, fact), len(rest), was=lines[at])
-    kept = tuple(lines[-(LINES_MAX - 1) :])
-    return Joined((*kept, fact), len(kept), was=lines[0] if len(kept) < len(lines) else "")
+    is_full = len(lines) >= LINES_MAX
+    kept = tuple(lines[is_full:])
+    return Joined((*kept, fact), len(kept), was=lines[0] if is_full else "")
 
 
 def _is_same(fact: str, line: str, cosine: float) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import threading
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -37,19 +38,29 @@ class Books:
         return book.read(_text(self._path(caller, about)))
 
     def join(
-        self, caller: Caller, fact: Fact, said: str, now: datetime, alike: tuple[float, ...] = ()
-    ) -> book.Joined:
+        self,
+        caller: Caller,
+        fact: Fact,
+        said: str,
+        now: datetime,
+        alike: tuple[float, ...] = (),
+        may_still: Callable[[], bool] = lambda: True,
+    ) -> book.Joined | None:
         """Write a fact, unless it is there already. ``said``: the message that told it; ``alike``: the
-        cosine of the fact with each line, where an embedder is there."""
+        cosine of the fact with each line, where an embedder is there. None: by now it ``may_still`` not be
+        written, for something was forgotten."""
         path = self._path(caller, fact.about)
         with self._lock:
-            joined = book.join(book.read(_text(path)), fact.text, said, alike)
+            if not may_still():
+                return None
+            text = _text(path)
+            joined = book.join(book.read(text), fact.text, said, alike)
             if joined.is_new:
                 with translated(f"{path.parent} cannot be made"):
                     DISK.make_directories(path.parent)
                 if joined.was:
                     self._note(path, f"until {now:%Y-%m-%d}: {joined.was}")
-                put(path, book.write(joined.lines).encode())
+                put(path, book.write(joined.lines, book.remarks(text)).encode())
         return joined
 
     def forget(self, caller: Caller, about: About | None = None, text: str | None = None) -> int:
@@ -59,14 +70,16 @@ class Books:
         with self._lock:
             for one in tuple(About) if about is None else (about,):
                 path = self._path(caller, one)
-                lines = book.read(_text(path))
+                written = _text(path)
+                lines, remarks = book.read(written), () if text is None else book.remarks(written)
                 kept = () if text is None else tuple(line for line in lines if line != text)
                 past = book.read(_text(_history(path)))
                 still = () if text is None else tuple(line for line in past if not line.endswith(f": {text}"))
                 gone += len(lines) - len(kept)
-                for file, before, after in ((path, lines, kept), (_history(path), past, still)):
+                both = ((path, lines, kept, remarks), (_history(path), past, still, ()))
+                for file, before, after, more in both:
                     if before != after or (text is None and file.exists()):
-                        _leave(file, after)
+                        _leave(file, after, more)
         return gone
 
     def erase(self, tenant: str, person: str | None = None) -> bool:
@@ -96,9 +109,9 @@ def _history(path: Path) -> Path:
     return path.with_suffix(".history.md")
 
 
-def _leave(path: Path, lines: tuple[str, ...]) -> None:
-    if lines:
-        put(path, book.write(lines).encode())
+def _leave(path: Path, lines: tuple[str, ...], remarks: tuple[str, ...]) -> None:
+    if lines or remarks:
+        put(path, book.write(lines, remarks).encode())
         return
     with translated(f"{path} cannot be removed"):
         path.unlink(missing_ok=True)

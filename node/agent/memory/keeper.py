@@ -81,6 +81,7 @@ class Keeper:
         self._means = means
         self._forgotten = 0
         """How often something was forgotten: what was proposed before is not written after it."""
+        self._writing: set[asyncio.Task[list[worth.Judged]]] = set()
 
     def note(self, caller: Caller, said: str, turn: str) -> bool:
         """Look at a person's message later, under the turn's id; whether that will be done."""
@@ -96,12 +97,25 @@ class Keeper:
             try:
                 found = await self.proposed(told, deadline) if writing is None else []
                 if self._forgotten == heard:
-                    writing = writing or asyncio.create_task(self.keep(caller, found, told))
+                    writing = writing or self._begin(caller, found, told, heard)
                     await asyncio.shield(writing)
             except NodeError as exc:
                 log.info("event=memory_not_kept reason=%r", str(exc))
 
         return self._means.later.submit(("memory", turn), work)
+
+    def _begin(
+        self, caller: Caller, found: Sequence[Fact], told: Sequence[str], heard: int
+    ) -> asyncio.Task[list[worth.Judged]]:
+        task = asyncio.create_task(self.keep(caller, found, told, lambda: self._forgotten == heard))
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
+        return task
+
+    async def close(self) -> None:
+        """Wait for what is being written; nothing that was proposed until now is written after it."""
+        self._forgotten += 1
+        await asyncio.gather(*self._writing, return_exceptions=True)
 
     async def proposed(self, told: Sequence[str], deadline: float) -> list[Fact]:
         """The facts that a model finds in statements; it is asked only about those that look worth it."""
@@ -109,14 +123,21 @@ class Keeper:
         worthy = [one for one, score in zip(told, scores, strict=True) if score >= worth.ASKED_MIN]
         return facts.read(await self._means.generate(facts.prompt(worthy), deadline)) if worthy else []
 
-    async def keep(self, caller: Caller, found: Sequence[Fact], told: Sequence[str]) -> list[worth.Judged]:
-        """Write those of the facts that are worth it; each with what spoke against it."""
+    async def keep(
+        self,
+        caller: Caller,
+        found: Sequence[Fact],
+        told: Sequence[str],
+        may_still: Callable[[], bool] = lambda: True,
+    ) -> list[worth.Judged]:
+        """Write those of the facts that are worth it; each with what spoke against it. ``may_still``: asked
+        at the moment of writing, from another thread."""
         scores = await self._means.worth([fact.text for fact in found]) if found else []
         judged = []
         for fact, score in zip(found, scores, strict=True):
             one = worth.judge(fact, told, score, self._means.confidence_min)
             if not one.against:
-                one = await self._write(caller, one, " ".join(told))
+                one = await self._write(caller, one, " ".join(told), may_still)
             await self._means.record(caller, one.against, None if one.against else fact)
             judged.append(one)
         return judged
@@ -150,10 +171,13 @@ class Keeper:
         self._forgotten += 1
         return await asyncio.to_thread(self._books.erase, tenant, person)
 
-    async def _write(self, caller: Caller, one: worth.Judged, said: str) -> worth.Judged:
+    async def _write(
+        self, caller: Caller, one: worth.Judged, said: str, may_still: Callable[[], bool]
+    ) -> worth.Judged:
         lines = await asyncio.to_thread(self._books.lines, caller, one.fact.about)
         alike = await self._means.alike(one.fact.text, lines)
-        joined = await asyncio.to_thread(
-            self._books.join, caller, one.fact, said, self._means.clock.now(), alike
-        )
+        now = self._means.clock.now()
+        joined = await asyncio.to_thread(self._books.join, caller, one.fact, said, now, alike, may_still)
+        if joined is None:
+            return worth.Judged(one.fact, "forgotten meanwhile")
         return one if joined.is_new else worth.Judged(one.fact, "known")

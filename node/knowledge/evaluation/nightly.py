@@ -100,6 +100,11 @@ class Nightly:
         else:
             self._judging.count("passed_over")
 
+    def forget(self, tenant: str) -> None:
+        """What a tenant asked is not graded: it was erased."""
+        kept = [one for one in self._samples if one[1].query.caller.tenant != tenant]
+        self._samples = deque(kept)
+
     async def tick(self) -> None:
         """Grade the answers of the days that are over, once it is late enough. Raises ``Unavailable``."""
         now = self._local()

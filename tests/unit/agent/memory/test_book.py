@@ -70,12 +70,17 @@ def test_what_is_written_is_read_again(texts: list[str]) -> None:
 
 def test_a_file_edited_by_hand_is_read_and_bounded() -> None:
     text = "# Mine\n\n-no fact\n- Prefers tea\n  - Is the treasurer  \n- Prefers tea\nfree text\n"
-    assert book.read(text) == ("Prefers tea", "Is the treasurer")
+    lines, remarks = book.read(text), book.remarks(text)
+    assert lines == ("Prefers tea", "Is the treasurer")
+    assert remarks == ("# Mine", "-no fact", "free text")
+    again = book.write(lines, remarks)
+    assert (book.read(again), book.remarks(again)) == (lines, remarks)
     full = tuple(f"Knows the rule {number}" for number in range(book.LINES_MAX))
     joined = book.join(full, "Uses Slack for chat")
     assert len(joined.lines) == book.LINES_MAX
     assert (joined.was, joined.lines[-1]) == (full[0], "Uses Slack for chat")
-    assert len(book.read(book.write((*full, "One more")))) == book.LINES_MAX
+    longer = (*full, "One more by hand")
+    assert book.join(longer, "Uses Slack for chat").lines == (*longer[1:], "Uses Slack for chat")
 
 
 @pytest.mark.parametrize("fact", ["x" * 500, "- - -"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Hashable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -44,8 +45,8 @@ class World:
         self.reply: str | Exception = '{"facts": []}'
         self.entered: list[tuple[str, str]] = []
         self.books = Books(folder / "memory")
-        means = Means(self.generate, self.worth, self.alike, self.record, self.later, SystemClock())
-        self.keeper = Keeper(self.books, means)
+        self.means = Means(self.generate, self.worth, self.alike, self.record, self.later, SystemClock())
+        self.keeper = Keeper(self.books, self.means)
 
     async def generate(self, prompt: Prompt, deadline: float) -> str:
         self.asked.append(prompt)
@@ -61,6 +62,9 @@ class World:
 
     async def record(self, caller: Caller, against: str, fact: Fact | None) -> None:
         self.entered.append((against, fact.text if fact else ""))
+
+    async def keeper_closed(self) -> None:
+        await self.keeper.close()
 
     async def turn(self, caller: Caller, said: str, *found: tuple[str, str]) -> None:
         rows = [{"about": about, "text": text, "confidence": 0.9} for about, text in found]
@@ -171,3 +175,33 @@ async def test_so_many_lines_are_told_at_most(world: World, tmp_path: Path) -> N
     told = await world.keeper.relevant(ANNA, "what colour is the tractor I drive")
     assert len(told) == LINES_GIVEN_MAX
     assert (told[0].place, told[0].text) == ("USER_MEMORY.md, line 1", "Drives a red tractor")
+
+
+async def test_nothing_is_written_after_a_forgetting_that_was_proposed_before(
+    world: World,
+) -> None:
+    said, rows = "I use Rust.", {"facts": [{"about": "user", "text": "Uses Rust", "confidence": 0.9}]}
+
+    async def during(end: Callable[[], Awaitable[object]]) -> None:
+        entered = asyncio.Event()
+        go_on = asyncio.Event()
+
+        async def slow(text: str, lines: Sequence[str]) -> tuple[float, ...]:
+            entered.set()
+            await go_on.wait()
+            return ()
+
+        world.keeper = Keeper(world.books, replace(world.means, alike=slow))
+        world.reply = json.dumps(rows)
+        world.keeper.note(ANNA, said, "t")
+        working = asyncio.create_task(world.later.work())
+        await entered.wait()
+        ending = asyncio.ensure_future(end())
+        await asyncio.sleep(0)
+        go_on.set()
+        await asyncio.gather(working, ending)
+        assert (await world.keeper.lines(ANNA))[About.USER] == ()
+
+    await during(lambda: world.keeper.forget(ANNA))
+    await during(world.keeper_closed)
+    await during(lambda: world.keeper.erase("acme"))
