@@ -15,6 +15,7 @@ from node.answer.score.confidence import Origin, observe
 from node.knowledge.model import UNKNOWN, Passage
 from node.knowledge.windows import Window
 from node.language.sentences import WORD, content_words, figures
+from node.language.tongue import language_of
 
 _ROOT = 6
 """Letters by which words of one root are told: no language needs a table for it."""
@@ -79,6 +80,8 @@ def answer_signs(
     asked = {one: rarity.get(one, UNKNOWN) for one in roots(question)}
     called = {root for name in names(question, passages) for root in roots(name)}
     named = {one: value for one, value in asked.items() if one in called}
+    if len({language_of(question, sure=False), language_of(first.text, sure=False)} - {None}) > 1:
+        asked = named  # in another language no other word of the question stands there, whatever it says
     years = set(_YEAR.findall(question))
     all_of_it = [placed(one) for one, _, _ in ranked]
     around = f"{all_of_it[0]} {passages[first.passage].text}"

@@ -34,6 +34,7 @@ _CHUNKS_OF_A_FILE = 64
 """So many of a document's first chunks are looked at for the one that speaks to a question."""
 _READ_CHARS = 2_000
 _SHELVES_MAX = 64
+STRETCHED_FLOOR = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +216,7 @@ def passages(
     question: str, found: Sequence[Found], shelf: Shelf, search: Search, rule: Profile, limit: int
 ) -> list[Passage]:
     """Steps 2 to 5."""
-    if not _is_near(found, rule):
+    if not _is_near(found, rule, search):
         return []
     aged = [
         replace(one, score=ranking.aged(one.score, shelf.by_id[one.chunk.document].status, rule.penalties))
@@ -227,10 +228,13 @@ def passages(
     return newest_first(_with_others(question, made, aged, shelf, search, limit), shelf, rule)
 
 
-def _is_near(found: Sequence[Found], rule: Profile) -> bool:
-    """Whether the nearest is near enough by its vector or by the question's words, and by its score."""
+def _is_near(found: Sequence[Found], rule: Profile, search: Search) -> bool:
+    """Whether the nearest is near enough by its vector or by the question's words, and by its score. Where
+    cosines are stretched (``Search.cosines``) 0 is where nothing is in common, not far below it."""
+    is_stretched = search.cosines != (0.0, 1.0)
+    least = min(STRETCHED_FLOOR, rule.floor.cosine) if is_stretched else rule.floor.cosine
     return max((one.score for one in found), default=0.0) >= rule.floor.score and any(
-        one.parts.get("cosine", -1.0) >= rule.floor.cosine or one.parts["coverage"] >= rule.floor.coverage
+        one.parts.get("cosine", -1.0) >= least or one.parts["coverage"] >= rule.floor.coverage
         for one in found
     )
 

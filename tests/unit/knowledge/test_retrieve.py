@@ -8,7 +8,7 @@ import pytest
 from node.core.errors import Unavailable
 from node.knowledge.model import Chunk, Document, Passage
 from node.knowledge.profiles import Floor, profile
-from node.knowledge.retrieve import Search, retrieve
+from node.knowledge.retrieve import Found, Search, _is_near, retrieve
 from node.models.embedders.none import NoEmbedder
 from tests.corpus_memory import MemoryCorpus, document
 
@@ -134,6 +134,16 @@ async def test_below_the_floor_nothing_is_used() -> None:
     assert await retrieve("Who won the cup final?", SCOPES, await searched(TEXTS)) == []
     assert await retrieve("   ", SCOPES, await searched(TEXTS, embedder=NONE)) == []
     assert await retrieve("boats", SCOPES, await searched({OLD: ""})) == []
+
+
+async def test_stretched_cosines_have_a_floor_of_their_own() -> None:
+    """Texts in another language share no word and are near only a little."""
+    found = [Found(Chunk(1, 1, 0, "x", (), 0, 1, None), 0.2, {"cosine": 0.2, "coverage": 0.0})]
+    plain = await searched(TEXTS)
+    assert not _is_near(found, profile("linear"), plain)
+    assert _is_near(found, profile("linear"), replace(plain, cosines=(0.6, 0.9)))
+    far = [replace(found[0], parts={"cosine": 0.0, "coverage": 0.0})]
+    assert not _is_near(far, profile("linear"), replace(plain, cosines=(0.6, 0.9)))
 
 
 async def test_the_linear_profile_adds_cosine_and_coverage() -> None:
