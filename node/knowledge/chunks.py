@@ -226,11 +226,10 @@ def _words(text: str, start: int, end: int, size: int, measure: Count) -> Iterat
         for piece, close in _slices(text, word.start(), word.end(), size, measure):
             cost = measure(text[piece:close])
             if used + cost > size and at > begin:
-                yield begin, _trimmed(text, begin, at), used
+                yield from _bare(text, begin, at, used)
                 begin, used = piece, 0
             at, used = close, used + cost
-    if at > begin:
-        yield begin, _trimmed(text, begin, at), used
+    yield from _bare(text, begin, at, used)
 
 
 def _slices(text: str, start: int, end: int, size: int, measure: Count) -> Iterator[tuple[int, int]]:
@@ -241,7 +240,9 @@ def _slices(text: str, start: int, end: int, size: int, measure: Count) -> Itera
         yield begin, min(end, begin + max(1, size // 2))
 
 
-def _trimmed(text: str, start: int, end: int) -> int:
-    while end > start + 1 and text[end - 1].isspace():
-        end -= 1
-    return end
+def _bare(text: str, start: int, end: int, cost: int) -> Iterator[tuple[int, int, int]]:
+    """Without blanks at both ends; nothing where it is blank."""
+    said = text[start:end]
+    if said.strip():
+        lead = len(said) - len(said.lstrip())
+        yield start + lead, start + lead + len(said.strip()), cost

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from node.knowledge.chunks import Profile, Text, chunks, headings, profile, profiles, windows
@@ -119,6 +119,7 @@ PIECES = st.lists(
 
 
 @given(PIECES, st.sampled_from(profiles()), st.booleans(), st.booleans())
+@example(["12. ", "é", "x" * 70, "word ", "x" * 70], "recursive1000", False, False)
 @settings(max_examples=150, deadline=None)
 def test_chunks_are_exact_pieces_in_order_and_within_the_bound(
     pieces: list[str], name: str, is_marked: bool, is_lines: bool
